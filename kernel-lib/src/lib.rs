@@ -1,0 +1,2 @@
+//! Device library.
+#![no_std]

@@ -1,0 +1,1 @@
+//! Rust kernel crate to checked PTX.

@@ -1,0 +1,2 @@
+//! The command `baton`.
+fn main() {}

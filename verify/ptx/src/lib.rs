@@ -1,0 +1,1 @@
+//! PTX text to instructions with source lines.
