@@ -1,0 +1,343 @@
+//! The host's half of a kernel's signature.
+//!
+//! A kernel crate is compiled twice: for the GPU, where `#[baton::kernel]` makes an entry point,
+//! and for the host, where the same attribute makes a function of the same name that takes the
+//! same arguments and returns a [`Call`]: everything a launch needs except the grid. So a wrong or
+//! missing argument is an ordinary type error in the host program, and the block shape, the cluster
+//! shape and the shared memory of a kernel cannot be given wrongly, because they are not given at
+//! all.
+//!
+//! What a device type looks like on the host is the associated type [`KernelParam::Host`]:
+//!
+//! | kernel parameter | host argument | bytes |
+//! |---|---|---|
+//! | `u8` … `u64`, `i8` … `i64`, `usize`, `isize`, `f32`, `f64` | the same | its own |
+//! | `ReadOnly<T>` | [`DeviceSlice<'a, T>`](DeviceSlice) | address and length, 16 |
+//! | `GlobalPtr<T>` | [`DeviceSliceMut<'a, T>`](DeviceSliceMut) | address and length, 16 |
+//! | `TensorMap<Tile>` | [`TensorMap<'a, Tile>`](TensorMap) | 128 |
+//!
+//! The lifetimes are those of the buffers: a [`Call`] borrows every buffer that its kernel may
+//! touch, mutably where it may write. `baton-host` makes these values and consumes the call; this
+//! module only says how they look, so that kernel crates need nothing but this library.
+//!
+//! Every value knows the [`DeviceId`] of the device whose memory it points into, and a launch
+//! compares: an address of one device means something else, or nothing, on another.
+
+extern crate std;
+
+use core::fmt;
+use core::marker::PhantomData;
+use std::vec::Vec;
+
+/// A type that a kernel can take as a parameter.
+///
+/// Implemented for the scalars that PTX parameters have, and for the typed pointers and tensor maps
+/// of this library. References are missing on purpose: another thread may write what a kernel's
+/// `&T` points to, and `noalias` would let the compiler assume that nobody does.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a kernel parameter",
+    label = "not a kernel parameter",
+    note = "kernels take integers, `f32`, `f64`, `ReadOnly<T>`, `GlobalPtr<T>`, `TensorMap<Tile>` and the token of their threads",
+    note = "a reference is no parameter, because other threads may touch what it points to: use `ReadOnly<T>` or `GlobalPtr<T>`"
+)]
+pub trait KernelParam {
+    /// What the host passes for this parameter.
+    type Host<'a>;
+
+    /// Appends this parameter's bytes, as the kernel's entry reads them.
+    fn push(host: Self::Host<'_>, params: &mut Params);
+}
+
+macro_rules! scalars {
+    ($($scalar:ty)*) => {$(
+        impl KernelParam for $scalar {
+            type Host<'a> = $scalar;
+
+            fn push(host: $scalar, params: &mut Params) {
+                params.push_bytes(&host.to_le_bytes());
+            }
+        }
+    )*};
+}
+scalars! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
+
+impl KernelParam for usize {
+    type Host<'a> = usize;
+
+    fn push(host: usize, params: &mut Params) {
+        // The device is a 64-bit target whatever the host is.
+        u64::push(host as u64, params);
+    }
+}
+
+impl KernelParam for isize {
+    type Host<'a> = isize;
+
+    fn push(host: isize, params: &mut Params) {
+        i64::push(host as i64, params);
+    }
+}
+
+/// A value that can lie in device memory and be copied to and from the host byte by byte.
+///
+/// # Safety
+/// 1. Every pattern of `size_of::<Self>()` bytes is a valid value: device code, another schedule or
+///    a poisoned buffer may leave any bytes there.
+/// 2. There are no padding bytes, so that a copy reads only initialised bytes.
+/// 3. The layout is fixed (`repr(C)`, `repr(transparent)` or primitive), and the same on the host
+///    and on `nvptx64`.
+/// 4. It holds no pointer or reference to host memory.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot lie in a device buffer",
+    note = "numbers, `bf16`, `f16` and arrays of them can; for a struct of your own, see the obligations of `baton::launch::DeviceValue`"
+)]
+pub unsafe trait DeviceValue: Copy + Send + Sync + 'static {}
+
+macro_rules! plain_numbers {
+    ($($number:ty)*) => {$(
+        // SAFETY: a primitive number has every bit pattern as a value (1), no padding (2), the same
+        // little-endian layout on both sides (3) and is no pointer (4).
+        unsafe impl DeviceValue for $number {}
+    )*};
+}
+plain_numbers! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
+
+// SAFETY: an array is its elements in a row, without padding between them (1 to 4 by element).
+unsafe impl<T: DeviceValue, const N: usize> DeviceValue for [T; N] {}
+
+/// Names one device of this process, so that memory of one is not passed to another.
+///
+/// Device libraries hand these out; equal ids mean the same address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceId(u64);
+
+impl DeviceId {
+    /// An id that no earlier call in this process returned.
+    pub fn unique() -> Self {
+        use core::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Device memory that a kernel reads: the host argument for a `ReadOnly<T>`.
+///
+/// Like `&'a [T]`, except that the host cannot look through it.
+pub struct DeviceSlice<'a, T> {
+    device: DeviceId,
+    address: u64,
+    len: u64,
+    borrow: PhantomData<&'a [T]>,
+}
+
+impl<T> Clone for DeviceSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for DeviceSlice<'_, T> {}
+
+/// Device memory that a kernel may write: the host argument for a `GlobalPtr<T>`.
+///
+/// Like `&'a mut [T]`, except that the host cannot look through it.
+pub struct DeviceSliceMut<'a, T> {
+    device: DeviceId,
+    address: u64,
+    len: u64,
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+macro_rules! slices {
+    ($slice:ident, $access:literal) => {
+        impl<'a, T> $slice<'a, T> {
+            /// Memory at `address` of `device`.
+            ///
+            /// # Safety
+            /// For `'a`, `device` must have `len` values of `T` at `address`, aligned for `T`,
+            #[doc = $access]
+            pub unsafe fn from_raw(device: DeviceId, address: u64, len: u64) -> Self {
+                Self { device, address, len, borrow: PhantomData }
+            }
+
+            /// The device whose memory this is.
+            pub fn device(&self) -> DeviceId {
+                self.device
+            }
+
+            /// Where it begins, in that device's generic address space.
+            pub fn address(&self) -> u64 {
+                self.address
+            }
+
+            /// How many values of `T` it has.
+            pub fn len(&self) -> u64 {
+                self.len
+            }
+
+            /// Whether it has none.
+            pub fn is_empty(&self) -> bool {
+                self.len == 0
+            }
+        }
+
+        impl<T> fmt::Debug for $slice<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($slice))
+                    .field("address", &format_args!("{:#x}", self.address))
+                    .field("len", &self.len)
+                    .finish()
+            }
+        }
+    };
+}
+slices!(DeviceSlice, "and nothing may write them except kernels that are given them otherwise.");
+slices!(DeviceSliceMut, "and nothing else may access them.");
+
+/// The 128 opaque bytes of an encoded tensor map, aligned as the tensor unit wants them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct EncodedTensorMap(pub [u64; 16]);
+
+/// A tensor map: the host argument for a kernel's `TensorMap<Tile>`.
+///
+/// It describes a tensor in a device buffer, cut into tiles of type `Tile`, and borrows that buffer
+/// for `'a`. Only `baton-host` can encode one, because only the device's driver knows the format.
+#[derive(Clone, Copy)]
+pub struct TensorMap<'a, Tile> {
+    device: DeviceId,
+    encoded: EncodedTensorMap,
+    borrow: PhantomData<(&'a (), fn() -> Tile)>,
+}
+
+impl<Tile> TensorMap<'_, Tile> {
+    /// A tensor map from what the device's driver encoded.
+    ///
+    /// # Safety
+    /// `encoded` must be a tensor map of `device` whose element type, box and swizzle are those of
+    /// `Tile`, over memory that stays allocated for the lifetime, and that nothing but the kernels
+    /// which are given it accesses where they may store through it.
+    pub unsafe fn from_encoded(device: DeviceId, encoded: EncodedTensorMap) -> Self {
+        Self { device, encoded, borrow: PhantomData }
+    }
+
+    /// The device whose memory it describes.
+    pub fn device(&self) -> DeviceId {
+        self.device
+    }
+
+    /// The encoded form.
+    pub fn encoded(&self) -> &EncodedTensorMap {
+        &self.encoded
+    }
+}
+
+impl<Tile> fmt::Debug for TensorMap<'_, Tile> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TensorMap").field("device", &self.device).finish_non_exhaustive()
+    }
+}
+
+/// The bytes of a kernel's parameters, in order, and the devices that they point into.
+#[derive(Debug, Default)]
+pub struct Params {
+    bytes: Vec<Vec<u8>>,
+    devices: Vec<(usize, DeviceId)>,
+}
+
+impl Params {
+    /// No parameters yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends a parameter of these bytes (little endian).
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        self.bytes.push(bytes.to_vec());
+    }
+
+    /// Appends address and length of memory to read.
+    pub fn push_slice<T>(&mut self, slice: DeviceSlice<'_, T>) {
+        self.push_span(slice.device, slice.address, slice.len);
+    }
+
+    /// Appends address and length of memory to write.
+    pub fn push_slice_mut<T>(&mut self, slice: DeviceSliceMut<'_, T>) {
+        self.push_span(slice.device, slice.address, slice.len);
+    }
+
+    /// Appends a tensor map by value.
+    pub fn push_tensor_map<Tile>(&mut self, map: TensorMap<'_, Tile>) {
+        self.points_into(map.device);
+        self.bytes.push(map.encoded.0.iter().flat_map(|word| word.to_le_bytes()).collect());
+    }
+
+    fn push_span(&mut self, device: DeviceId, address: u64, len: u64) {
+        self.points_into(device);
+        self.bytes.push([address, len].iter().flat_map(|word| word.to_le_bytes()).collect());
+    }
+
+    fn points_into(&mut self, device: DeviceId) {
+        self.devices.push((self.bytes.len(), device));
+    }
+}
+
+/// What a kernel's attribute fixed about its launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Threads of a CTA: x, y, z.
+    pub threads: [u32; 3],
+    /// CTAs of a cluster, for kernels that are launched in clusters.
+    pub cluster: Option<[u32; 3]>,
+    /// CTAs that must fit on one multiprocessor at the same time (`.minnctapersm`).
+    pub min_ctas: u32,
+    /// Bytes of dynamic shared memory, from the kernel's typed layout.
+    pub dynamic_shared: u32,
+}
+
+/// A kernel with its arguments, ready to be launched on a grid.
+///
+/// `#[baton::kernel]` makes the functions that return this; `baton_host::Device::launch` takes it.
+/// `'a` is the borrow of every buffer among the arguments.
+#[derive(Debug)]
+#[must_use = "a call does nothing until a device launches it"]
+pub struct Call<'a> {
+    kernel: &'static str,
+    shape: Shape,
+    params: Params,
+    borrows: PhantomData<&'a mut ()>,
+}
+
+impl Call<'_> {
+    /// A call of the entry point `kernel`.
+    ///
+    /// # Safety
+    /// 1. `params` must be what the entry of that name reads, one for one, in every module that
+    ///    this call is launched from.
+    /// 2. The memory that they point into must stay borrowed for the lifetime of the result.
+    /// 3. `shape` must be the shape that the entry was compiled for.
+    #[doc(hidden)]
+    pub unsafe fn new(kernel: &'static str, shape: Shape, params: Params) -> Self {
+        Self { kernel, shape, params, borrows: PhantomData }
+    }
+
+    /// The name of the kernel's entry point.
+    pub fn kernel(&self) -> &'static str {
+        self.kernel
+    }
+
+    /// What the kernel's attribute fixed.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The bytes of each parameter, in order.
+    pub fn params(&self) -> &[Vec<u8>] {
+        &self.params.bytes
+    }
+
+    /// The parameters that point into a device's memory: index and device.
+    pub fn devices(&self) -> &[(usize, DeviceId)] {
+        &self.params.devices
+    }
+}
