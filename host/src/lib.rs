@@ -1,1 +1,56 @@
 //! Devices, buffers and launches for baton kernels.
+//!
+//! A host program finds a [`Device`], loads an [`Image`] (what the builder made of a kernel crate),
+//! puts data into [`Buffer`]s and launches typed calls. The device is a GPU where one is there and
+//! the image has code for it, and the emulator everywhere else, and nothing but the report tells
+//! them apart:
+//!
+//! ```ignore
+//! use baton_host::{Buffer, Device};
+//!
+//! static KERNELS: baton_host::Image = baton_host::image!("scale_kernel");
+//!
+//! let device = Device::auto(&KERNELS)?;
+//! let module = device.load(&KERNELS)?;
+//! let input = Buffer::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0])?;
+//! let mut output = Buffer::poisoned(&device, 4)?;
+//!
+//! // `scale_kernel::scale` is the kernel; on the host it takes its arguments and returns a call.
+//! let call = scale_kernel::scale(input.as_arg(), output.as_arg_mut(), 2.0);
+//! let report = device.launch(&module, 1, call)?;
+//!
+//! assert_eq!(output.to_vec()?, [2.0, 4.0, 6.0, 8.0]);
+//! println!("{} in {:?}", device.name(), report.elapsed);
+//! ```
+//!
+//! # What is checked, and when
+//! The compiler checks arguments and block shape (see [`baton::launch`]). [`Device::launch`] checks
+//! what only a running program knows: that the module has the kernel, that its parameters are the
+//! ones that were compiled, that every buffer is this device's, and that grid, clusters and shared
+//! memory fit. A launch waits for the kernel, so the borrows of a [`Call`](baton::launch::Call) cover
+//! all of its accesses.
+//!
+//! # Choosing a device
+//! `BATON_DEVICE` = `auto`, `gpu`, `gpu:N` or `emulator` overrides [`Device::auto`]. A machine
+//! without a driver is an ordinary case: `auto` gives the emulator, and asking for a GPU is an
+//! [`Error`] that says what is missing.
+
+mod buffer;
+mod device;
+mod emulator;
+mod error;
+mod gpu;
+mod image;
+mod launch;
+mod module;
+mod tensor_map;
+
+pub use baton_emulator;
+pub use buffer::{Buffer, POISON};
+pub use device::{Choice, Device, DeviceInfo};
+pub use emulator::EmulatorOptions;
+pub use error::{BadLaunch, Error};
+pub use image::{Arch, Binary, Features, Image, KernelInfo};
+pub use launch::{Grid, LaunchReport};
+pub use module::{Code, Module};
+pub use tensor_map::Matrix;

@@ -102,6 +102,11 @@ macro_rules! plain_numbers {
 }
 plain_numbers! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
 
+// SAFETY: both are `repr(transparent)` over `u16`.
+unsafe impl DeviceValue for crate::float::bf16 {}
+// SAFETY: as above.
+unsafe impl DeviceValue for crate::float::f16 {}
+
 // SAFETY: an array is its elements in a row, without padding between them (1 to 4 by element).
 unsafe impl<T: DeviceValue, const N: usize> DeviceValue for [T; N] {}
 

@@ -1,0 +1,161 @@
+//! The emulator as a device.
+//!
+//! Every emulator has an arena of its own for global memory and a seed for the order in which its
+//! threads and asynchronous operations take their steps; the same seed and the same launch give the
+//! same run. A launch runs on the thread that asks for it.
+
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use baton::launch::{Call, EncodedTensorMap};
+use baton_emulator::tensor_map::{self, TensorMapDesc};
+use baton_emulator::{Launch, Machine, Options, Program};
+use baton_ptx::lines::LineTable;
+
+use crate::device::{ALIGNMENT, Memory};
+use crate::error::Error;
+use crate::image::{Binary, Image};
+use crate::launch::{Grid, LaunchReport};
+
+/// How an emulator runs, and what.
+#[derive(Clone, Debug, Default)]
+pub struct EmulatorOptions {
+    /// Seed, schedule, step limit and memory limit.
+    pub machine: Options,
+    /// The target of the images to load (`"sm_100a"`); by default the first that an image has.
+    pub arch: Option<String>,
+}
+
+impl EmulatorOptions {
+    /// The same, with this seed.
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.machine.seed = seed;
+        self
+    }
+
+    /// The same, for images' code for this target.
+    pub fn with_arch(mut self, arch: impl Into<String>) -> Self {
+        self.arch = Some(arch.into());
+        self
+    }
+}
+
+pub(crate) struct Emulator {
+    machine: Mutex<Machine>,
+    arch: Option<String>,
+}
+
+/// A module as the emulator runs it.
+pub(crate) struct LoadedModule(Program);
+
+impl Emulator {
+    pub(crate) const NAME: &'static str = "baton emulator";
+
+    pub(crate) fn new(options: EmulatorOptions) -> Self {
+        Self { machine: Mutex::new(Machine::new(options.machine)), arch: options.arch }
+    }
+
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        // A panic in another thread leaves bytes and allocations that are still well formed.
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_seed(&self, seed: u64) {
+        self.machine().set_seed(seed);
+    }
+
+    pub(crate) fn load(&self, image: &Image) -> Result<(&'static Binary, LoadedModule), Error> {
+        let binary = match &self.arch {
+            Some(arch) => image.binary(arch),
+            None => image.binaries.first(),
+        };
+        let binary = binary.ok_or_else(|| Error::NoSuchTarget {
+            image: image.name,
+            arch: self.arch.clone().unwrap_or_else(|| "any target".into()),
+            built: image.archs(),
+        })?;
+        let lines = match binary.lines {
+            "" => None,
+            lines => Some(LineTable::parse(lines).map_err(|error| Error::DamagedLines {
+                image: image.name,
+                arch: binary.arch,
+                reason: error.to_string(),
+            })?),
+        };
+        let name = format!("{}.{}.ptx", image.name, binary.arch);
+        let program = Program::load(binary.ptx, &name, lines).map_err(Box::new)?;
+        Ok((binary, LoadedModule(program)))
+    }
+
+    pub(crate) fn launch(
+        &self,
+        LoadedModule(program): &LoadedModule,
+        Grid(grid): Grid,
+        call: &Call<'_>,
+    ) -> Result<LaunchReport, Error> {
+        let shape = call.shape();
+        let launch = Launch {
+            kernel: call.kernel().into(),
+            grid,
+            block: shape.threads,
+            cluster: shape.cluster.unwrap_or([1; 3]),
+            dynamic_shared: shape.dynamic_shared,
+            params: call.params().to_vec(),
+        };
+        let start = Instant::now();
+        let report = self.machine().launch(program, &launch).map_err(Box::new)?;
+        let elapsed = start.elapsed();
+        // As with a GPU's driver, a closed standard output loses the text and nothing else.
+        let mut stdout = std::io::stdout();
+        let _ = stdout.write_all(report.output.as_bytes()).and_then(|()| stdout.flush());
+        Ok(LaunchReport {
+            elapsed,
+            instructions: Some(report.instructions),
+            output: report.output,
+            hazards: report.hazards,
+        })
+    }
+
+    pub(crate) fn encode(map: &TensorMapDesc) -> Result<EncodedTensorMap, String> {
+        let bytes = tensor_map::encode(map).map_err(|error| error.to_string())?;
+        let mut words = [0; 16];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Ok(EncodedTensorMap(words))
+    }
+}
+
+impl Memory for Emulator {
+    fn alloc(&self, bytes: u64) -> Result<u64, Error> {
+        // An address of its own for every buffer, the empty ones included.
+        Ok(self.machine().alloc(bytes.max(1), ALIGNMENT).map_err(Box::new)?)
+    }
+
+    fn free(&self, address: u64) {
+        // Only an address that is no allocation fails, and this one is.
+        let _ = self.machine().free(address);
+    }
+
+    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Error> {
+        Ok(self.machine().read(address, out).map_err(Box::new)?)
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Error> {
+        Ok(self.machine().write(address, bytes).map_err(Box::new)?)
+    }
+
+    fn fill(&self, address: u64, bytes: u64, byte: u8) -> Result<(), Error> {
+        const CHUNK: u64 = 64 * 1024;
+        let mut machine = self.machine();
+        let chunk = vec![byte; bytes.min(CHUNK) as usize];
+        let mut done = 0;
+        while done < bytes {
+            let part = &chunk[..(bytes - done).min(CHUNK) as usize];
+            machine.write(address + done, part).map_err(Box::new)?;
+            done += part.len() as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,298 @@
+//! What can go wrong on the host, and what to do about it.
+//!
+//! Every text names the thing that failed (image, kernel, buffer, parameter), what was expected and
+//! found, and a way out. Messages of the driver are captured as text when they happen: they can only
+//! be asked for while the driver library is there.
+
+/// A failed operation of a device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The machine has no CUDA driver.
+    #[error(
+        "no GPU: the CUDA driver library is not on this machine; install NVIDIA's driver, or use the emulator (BATON_DEVICE=emulator)"
+    )]
+    NoDriver,
+
+    /// There is a driver, but it cannot be used.
+    #[error(
+        "no GPU: the CUDA driver does not work: {reason}; check it with nvidia-smi, or use the emulator (BATON_DEVICE=emulator)"
+    )]
+    UnusableDriver {
+        /// What the driver answered.
+        reason: String,
+    },
+
+    /// There is a driver, but not that many GPUs.
+    #[error(
+        "no GPU {index}: the driver shows {count}, numbered from 0; CUDA_VISIBLE_DEVICES may hide others"
+    )]
+    NoSuchGpu {
+        /// The GPU that was asked for.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+
+    /// The choice of device is none of the words.
+    #[error("`{given}` is no device: choose auto, gpu, gpu:N (N from 0) or emulator")]
+    BadChoice {
+        /// What was given.
+        given: String,
+    },
+
+    /// The GPU cannot run any code of the image.
+    #[error(
+        "the kernels of `{image}` are built for {built}, and {gpu} is sm_{major}{minor}: build them for it, or run them on the emulator (BATON_DEVICE=emulator)"
+    )]
+    NoFittingCode {
+        /// The image.
+        image: &'static str,
+        /// Its targets.
+        built: String,
+        /// The GPU's name.
+        gpu: String,
+        /// Its compute capability.
+        major: u32,
+        /// Its compute capability.
+        minor: u32,
+    },
+
+    /// The driver refused every piece of code that should fit.
+    #[error("{gpu} did not load the kernels of `{image}`:{attempts}")]
+    NotLoaded {
+        /// The image.
+        image: &'static str,
+        /// The GPU's name.
+        gpu: String,
+        /// One line for each piece of code that was tried.
+        attempts: String,
+    },
+
+    /// The emulator was told to run a target that the image does not have.
+    #[error("the kernels of `{image}` are not built for {arch}, only for {built}")]
+    NoSuchTarget {
+        /// The image.
+        image: &'static str,
+        /// The target that was asked for.
+        arch: String,
+        /// Its targets.
+        built: String,
+    },
+
+    /// The side table of an image cannot be read.
+    #[error(
+        "the source lines of `{image}` for {arch} are damaged ({reason}): build the kernels again"
+    )]
+    DamagedLines {
+        /// The image.
+        image: &'static str,
+        /// The target.
+        arch: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+
+    /// A launch that cannot be.
+    #[error("kernel `{kernel}` was not launched: {problem}")]
+    BadLaunch {
+        /// The kernel.
+        kernel: &'static str,
+        /// Why.
+        problem: BadLaunch,
+    },
+
+    /// A kernel that was launched and failed on a GPU.
+    #[error(
+        "kernel `{kernel}` failed on {gpu}: {reason}; the GPU cannot be used further by this process. The emulator (BATON_DEVICE=emulator) names the line"
+    )]
+    KernelFailed {
+        /// The kernel.
+        kernel: &'static str,
+        /// The GPU's name.
+        gpu: String,
+        /// What the driver said.
+        reason: String,
+    },
+
+    /// The emulator refused or ended something: out of bounds, deadlock, trap and so on.
+    #[error(transparent)]
+    Emulator(#[from] Box<baton_emulator::Error>),
+
+    /// A device call failed.
+    #[error("{doing}: {reason}")]
+    Driver {
+        /// What was being done.
+        doing: String,
+        /// What the driver said.
+        reason: String,
+    },
+
+    /// A buffer is larger than an address space.
+    #[error("a buffer of {len} elements of {size} bytes is larger than the address space")]
+    TooLarge {
+        /// Elements.
+        len: usize,
+        /// Bytes of each.
+        size: usize,
+    },
+
+    /// A copy between host and device where the lengths differ.
+    #[error(
+        "the buffer has {buffer} elements and the host slice {host}: copies are of the whole buffer"
+    )]
+    LengthMismatch {
+        /// Elements of the buffer.
+        buffer: usize,
+        /// Elements of the slice.
+        host: usize,
+    },
+
+    /// A matrix that its buffer cannot hold.
+    #[error(
+        "a matrix of {rows} rows, {cols} columns and a pitch of {pitch} elements does not fit a buffer of {len} elements{hint}"
+    )]
+    MatrixDoesNotFit {
+        /// Rows.
+        rows: u64,
+        /// Columns.
+        cols: u64,
+        /// Elements from a row to the next.
+        pitch: u64,
+        /// Elements of the buffer.
+        len: usize,
+        /// What to do about it.
+        hint: &'static str,
+    },
+
+    /// A tensor that the tensor unit cannot address.
+    #[error("no tensor map for {what}: {reason}")]
+    BadTensorMap {
+        /// The tensor and its tile.
+        what: String,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+}
+
+/// Why a kernel was not launched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadLaunch {
+    /// The module has no such kernel.
+    #[error("module `{module}` has {known}; is it the image of the crate that has the kernel?")]
+    UnknownKernel {
+        /// The image.
+        module: &'static str,
+        /// Its kernels.
+        known: String,
+    },
+
+    /// The module was loaded on another device.
+    #[error("the module `{module}` is loaded on another device: load it on this one too")]
+    ForeignModule {
+        /// The image.
+        module: &'static str,
+    },
+
+    /// A buffer or tensor map of another device is among the arguments.
+    #[error(
+        "its parameter {parameter} (from 0) points into another device's memory: allocate the buffer on the device that launches"
+    )]
+    ForeignMemory {
+        /// Which.
+        parameter: usize,
+    },
+
+    /// The compiled kernel's parameters are not what the call passes.
+    #[error(
+        "its parameter {parameter} (from 0) has {compiled} bytes in the compiled kernel, but the call passes {passed}: image and kernel crate are of different versions, build both again"
+    )]
+    WrongParameter {
+        /// Which.
+        parameter: usize,
+        /// Bytes in the kernel; 0 if it has no such parameter.
+        compiled: usize,
+        /// Bytes in the call; 0 if it passes none.
+        passed: usize,
+    },
+
+    /// The cluster shape was compiled in, and the call has another.
+    #[error(
+        "it was compiled for clusters of {compiled:?}, but the call has {called:?}: image and kernel crate are of different versions, build both again"
+    )]
+    WrongCluster {
+        /// In the kernel.
+        compiled: [u32; 3],
+        /// In the call.
+        called: [u32; 3],
+    },
+
+    /// The grid has no CTA.
+    #[error("the grid {grid:?} has no CTA: every extent must be at least 1")]
+    EmptyGrid {
+        /// The grid.
+        grid: [u32; 3],
+    },
+
+    /// The grid is too large.
+    #[error("the grid {grid:?} is larger than {limit:?}")]
+    GridTooLarge {
+        /// The grid.
+        grid: [u32; 3],
+        /// The device's limit.
+        limit: [u32; 3],
+    },
+
+    /// The grid is not made of whole clusters.
+    #[error(
+        "the grid {grid:?} is not made of whole clusters of {cluster:?}: round it up to a multiple"
+    )]
+    PartialCluster {
+        /// The grid.
+        grid: [u32; 3],
+        /// The kernel's cluster.
+        cluster: [u32; 3],
+    },
+
+    /// The cluster is too large, or the device has none.
+    #[error(
+        "a cluster of {ctas} CTAs is more than the {limit} that {device} can schedule together"
+    )]
+    ClusterTooLarge {
+        /// CTAs of the kernel's cluster.
+        ctas: u64,
+        /// The device's limit.
+        limit: u32,
+        /// The device.
+        device: String,
+    },
+
+    /// The block is empty or too large.
+    #[error(
+        "its {threads:?} threads are not between 1 and {limit}, the most that {device} runs as one CTA of this kernel"
+    )]
+    BadBlock {
+        /// Threads of a CTA.
+        threads: [u32; 3],
+        /// The device's limit for this kernel.
+        limit: u32,
+        /// The device.
+        device: String,
+    },
+
+    /// More shared memory than the device has.
+    #[error(
+        "it needs {dynamic} bytes of dynamic and {fixed} of static shared memory, and {device} gives a CTA {limit}: use fewer stages or smaller tiles"
+    )]
+    SharedMemory {
+        /// Dynamic bytes, from the kernel's layout.
+        dynamic: u32,
+        /// Static bytes.
+        fixed: u32,
+        /// The device's limit.
+        limit: u32,
+        /// The device.
+        device: String,
+    },
+}

@@ -1,0 +1,553 @@
+//! GPUs, through the CUDA driver.
+//!
+//! The driver library is loaded at run time, and what is loaded that way answers a missing library
+//! or a missing symbol by panicking. So nothing here calls the driver before [`count`] has found the
+//! library and every symbol in [`SYMBOLS`]. Its answer is kept: a driver does not come and go.
+//!
+//! Everything is synchronous: copies block, and a launch waits for its kernel.
+
+use std::ffi::{CStr, CString, c_uint, c_void};
+use std::io::Write;
+use std::ptr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use baton::launch::{Call, EncodedTensorMap};
+use baton_emulator::tensor_map::TensorMapDesc;
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::{CudaContext, sys};
+
+use crate::device::Memory;
+use crate::error::{BadLaunch, Error};
+use crate::image::{self, Binary, Candidate, Image};
+use crate::launch::{Grid, LaunchReport, Limits};
+use crate::tensor_map;
+
+/// Every symbol that this file reaches, directly or through `cudarc`.
+const SYMBOLS: [&CStr; 31] = [
+    c"cuInit",
+    c"cuGetErrorName",
+    c"cuGetErrorString",
+    c"cuDeviceGetCount",
+    c"cuDeviceGet",
+    c"cuDeviceGetName",
+    c"cuDeviceGetAttribute",
+    c"cuDeviceTotalMem_v2",
+    c"cuDevicePrimaryCtxRetain",
+    c"cuDevicePrimaryCtxRelease_v2",
+    c"cuCtxGetCurrent",
+    c"cuCtxSetCurrent",
+    c"cuCtxSynchronize",
+    c"cuMemAlloc_v2",
+    c"cuMemFree_v2",
+    c"cuMemcpyHtoD_v2",
+    c"cuMemcpyDtoH_v2",
+    c"cuMemsetD8_v2",
+    c"cuModuleLoadDataEx",
+    c"cuModuleUnload",
+    c"cuModuleGetFunction",
+    c"cuFuncGetAttribute",
+    c"cuFuncSetAttribute",
+    c"cuFuncGetParamInfo",
+    c"cuLaunchKernelEx",
+    c"cuTensorMapEncodeTiled",
+    c"cuEventCreate",
+    c"cuEventRecord",
+    c"cuEventSynchronize",
+    c"cuEventElapsedTime_v2",
+    c"cuEventDestroy_v2",
+];
+
+/// How many GPUs the driver shows; an error says why there is no driver to ask.
+pub(crate) fn count() -> Result<usize, Error> {
+    enum Found {
+        Gpus(usize),
+        NoDriver,
+        Unusable(String),
+    }
+    static FOUND: OnceLock<Found> = OnceLock::new();
+
+    let look = || {
+        // SAFETY: it opens and closes the library; its initialisers are the driver's own.
+        if !unsafe { sys::is_culib_present() } {
+            return Found::NoDriver;
+        }
+        // SAFETY: the library is there, so this does not panic.
+        let library = unsafe { sys::culib() };
+        let missing = SYMBOLS.iter().find(|symbol| {
+            // SAFETY: the symbol is only looked up, never called through this type.
+            unsafe { library.get::<*const c_void>(symbol.to_bytes_with_nul()) }.is_err()
+        });
+        if let Some(symbol) = missing {
+            let symbol = symbol.to_string_lossy();
+            return Found::Unusable(format!("it lacks {symbol}, so it is older than CUDA 12.8"));
+        }
+        match CudaContext::device_count() {
+            Ok(count) => Found::Gpus(usize::try_from(count).unwrap_or(0)),
+            Err(error) => Found::Unusable(text(error)),
+        }
+    };
+    match FOUND.get_or_init(look) {
+        Found::Gpus(count) => Ok(*count),
+        Found::NoDriver => Err(Error::NoDriver),
+        Found::Unusable(reason) => Err(Error::UnusableDriver { reason: reason.clone() }),
+    }
+}
+
+/// What the driver calls an error.
+fn text(error: DriverError) -> String {
+    let described = error.error_string().ok().map(|text| text.to_string_lossy());
+    match (error.error_name(), described) {
+        (Ok(name), Some(text)) => format!("{text} ({})", name.to_string_lossy()),
+        _ => format!("error {}", error.0 as u32),
+    }
+}
+
+/// Makes an [`Error`] of a driver call that failed while `doing` something.
+fn failed(doing: impl Into<String>) -> impl FnOnce(DriverError) -> Error {
+    let doing = doing.into();
+    move |error| Error::Driver { doing, reason: text(error) }
+}
+
+/// One GPU, by its primary context.
+pub(crate) struct Gpu {
+    context: Arc<CudaContext>,
+    name: String,
+    compute_capability: (u32, u32),
+    limits: Limits,
+}
+
+impl Gpu {
+    pub(crate) fn open(index: usize) -> Result<Self, Error> {
+        let count = count()?;
+        if index >= count {
+            return Err(Error::NoSuchGpu { index, count });
+        }
+        let context = CudaContext::new(index).map_err(failed(format!("opening GPU {index}")))?;
+        let name = context.name().map_err(failed(format!("asking GPU {index} for its name")))?;
+        use sys::CUdevice_attribute as Is;
+        let attribute = |which| {
+            let value = context
+                .attribute(which)
+                .map_err(failed(format!("asking {name} for its limits")))?;
+            Ok::<u32, Error>(u32::try_from(value).unwrap_or(0))
+        };
+        let compute_capability = (
+            attribute(Is::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Is::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        let clusters = attribute(Is::CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)? != 0;
+        let limits = Limits {
+            threads: attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            block: [
+                attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+                attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+                attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+            ],
+            grid: [
+                attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
+                attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+                attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
+            ],
+            shared: attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            cluster: if clusters { 8 } else { 1 },
+        };
+        Ok(Self { context, name, compute_capability, limits })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn compute_capability(&self) -> (u32, u32) {
+        self.compute_capability
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        self.context.total_mem().ok().map(|bytes| bytes as u64)
+    }
+
+    pub(crate) fn no_fitting_code(&self, image: &Image) -> Error {
+        let (major, minor) = self.compute_capability;
+        Error::NoFittingCode {
+            image: image.name,
+            built: image.archs(),
+            gpu: self.name.clone(),
+            major,
+            minor,
+        }
+    }
+
+    /// Loads the first piece of code that the driver takes. A driver may be too old for machine code
+    /// that fits the GPU, or for the version of some PTX, so a refusal is no reason to stop.
+    pub(crate) fn load(&self, image: &Image) -> Result<(&'static Binary, LoadedModule), Error> {
+        let candidates = image::candidates(image, self.compute_capability);
+        if candidates.is_empty() {
+            return Err(self.no_fitting_code(image));
+        }
+        self.bind("loading kernels")?;
+        let mut attempts = String::new();
+        for candidate in candidates {
+            let (binary, from_cubin, loaded) = match candidate {
+                Candidate::Cubin(binary, cubin) => (binary, true, self.load_code(cubin)),
+                Candidate::Ptx(binary) => (binary, false, self.load_ptx(binary.ptx)),
+            };
+            match loaded {
+                Ok(raw) => {
+                    let context = Arc::clone(&self.context);
+                    return Ok((binary, LoadedModule { raw, context, from_cubin }));
+                }
+                Err(reason) => {
+                    let form = if from_cubin { "machine code" } else { "PTX" };
+                    attempts.push_str(&format!("\n  {form} for {}: {reason}", binary.arch));
+                }
+            }
+        }
+        Err(Error::NotLoaded { image: image.name, gpu: self.name.clone(), attempts })
+    }
+
+    fn load_ptx(&self, ptx: &str) -> Result<sys::CUmodule, String> {
+        let text = CString::new(ptx).map_err(|_| "there is a zero byte in the PTX".to_owned())?;
+        self.load_code(text.as_bytes_with_nul())
+    }
+
+    /// Loads machine code, or PTX that ends in a zero byte, with the driver's own words if it fails.
+    fn load_code(&self, code: &[u8]) -> Result<sys::CUmodule, String> {
+        let mut log = [0u8; 4096];
+        let mut module = ptr::null_mut();
+        let mut options = [
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        // The driver takes integers by value, cast to pointers.
+        let mut values =
+            [log.as_mut_ptr().cast(), ptr::without_provenance_mut::<c_void>(log.len())];
+        // SAFETY: `code` is a whole cubin or zero-terminated PTX, the options and their values are two
+        // each, and the log outlives the call and has the length given.
+        let loaded = unsafe {
+            sys::cuModuleLoadDataEx(
+                &mut module,
+                code.as_ptr().cast(),
+                options.len() as c_uint,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        loaded.result().map(|()| module).map_err(|error| {
+            let said = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy);
+            match said {
+                Ok(said) if !said.trim().is_empty() => format!("{}: {}", text(error), said.trim()),
+                _ => text(error),
+            }
+        })
+    }
+
+    pub(crate) fn launch(
+        &self,
+        module: &LoadedModule,
+        Grid(grid): Grid,
+        call: &Call<'_>,
+    ) -> Result<LaunchReport, Error> {
+        self.bind("launching a kernel")?;
+        let shape = call.shape();
+        let function = self.function(module, call)?;
+        function.check_params(call)?;
+        let cluster = function.cluster_to_set(call)?;
+        function.check_threads(self, call)?;
+        function.allow_dynamic_shared(shape.dynamic_shared)?;
+
+        let mut attributes: Vec<sys::CUlaunchAttribute> = cluster
+            .map(|[x, y, z]| sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue {
+                    clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z },
+                },
+            })
+            .into_iter()
+            .collect();
+        let stream = self.context.default_stream();
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: shape.threads[0],
+            blockDimY: shape.threads[1],
+            blockDimZ: shape.threads[2],
+            sharedMemBytes: shape.dynamic_shared,
+            hStream: stream.cu_stream(),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as c_uint,
+        };
+        let mut params: Vec<*mut c_void> =
+            call.params().iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
+
+        // The driver writes the kernel's output to the same place as this process.
+        let _ = std::io::stdout().flush();
+        let event = || {
+            self.context
+                .new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
+                .map_err(failed("creating an event"))
+        };
+        let (start, end) = (event()?, event()?);
+        start.record(&stream).map_err(failed("recording an event"))?;
+        // SAFETY: the function is the module's, which is borrowed. `check_params` has compared count
+        // and sizes of the parameters; the driver copies them and the attributes before it returns.
+        // Their meaning is what `Call::new` demands. The memory that they point into is borrowed by
+        // the call until the end of this method, which waits for the kernel.
+        let launched = unsafe {
+            sys::cuLaunchKernelEx(&config, function.raw, params.as_mut_ptr(), ptr::null_mut())
+        };
+        launched.result().map_err(failed(format!(
+            "launching kernel `{}` on {}",
+            call.kernel(),
+            self.name
+        )))?;
+        // Whatever happens, nothing of the kernel runs after this line.
+        let recorded = end.record(&stream);
+        self.context.synchronize().and(recorded).map_err(|error| Error::KernelFailed {
+            kernel: call.kernel(),
+            gpu: self.name.clone(),
+            reason: text(error),
+        })?;
+        let milliseconds = start.elapsed_ms(&end).map_err(failed("reading a timer"))?;
+        Ok(LaunchReport {
+            elapsed: Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3),
+            instructions: None,
+            output: String::new(),
+            hazards: Vec::new(),
+        })
+    }
+
+    fn function<'m>(
+        &self,
+        module: &'m LoadedModule,
+        call: &Call<'_>,
+    ) -> Result<Function<'m>, Error> {
+        let doing = || format!("finding kernel `{}` on {}", call.kernel(), self.name);
+        let name = CString::new(call.kernel()).map_err(|_| Error::Driver {
+            doing: doing(),
+            reason: "its name has a zero byte".into(),
+        })?;
+        // SAFETY: the module is loaded as long as it is borrowed.
+        let raw =
+            unsafe { result::module::get_function(module.raw, name) }.map_err(failed(doing()))?;
+        Ok(Function { raw, module: std::marker::PhantomData })
+    }
+
+    pub(crate) fn encode(&self, map: &TensorMapDesc) -> Result<EncodedTensorMap, String> {
+        self.bind("encoding a tensor map").map_err(|error| error.to_string())?;
+        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
+        // SAFETY: the arrays have the rank that is passed, and one fewer for the strides, which the
+        // description's own validation has checked; the result is aligned by its type. The address
+        // is not followed.
+        let result = unsafe {
+            sys::cuTensorMapEncodeTiled(
+                &mut encoded,
+                tensor_map::driver::data_type(map.data_type),
+                map.rank,
+                ptr::with_exposed_provenance_mut(map.global_address as usize),
+                map.global_dims.as_ptr(),
+                map.global_strides.as_ptr(),
+                map.box_dims.as_ptr(),
+                map.element_strides.as_ptr(),
+                tensor_map::driver::interleave(map.interleave),
+                tensor_map::driver::swizzle(map.swizzle),
+                tensor_map::driver::l2_promotion(map.l2_promotion),
+                tensor_map::driver::oob_fill(map.oob_fill),
+            )
+        };
+        result.result().map(|()| EncodedTensorMap(encoded.opaque)).map_err(text)
+    }
+
+    fn bind(&self, doing: &str) -> Result<(), Error> {
+        self.context.bind_to_thread().map_err(failed(format!("{doing} on {}", self.name)))
+    }
+}
+
+impl Memory for Gpu {
+    fn alloc(&self, bytes: u64) -> Result<u64, Error> {
+        self.bind("allocating")?;
+        // The driver refuses to allocate nothing.
+        let size = usize::try_from(bytes.max(1)).unwrap_or(usize::MAX);
+        // SAFETY: a context is current; the address goes into one buffer, which frees it once.
+        unsafe { result::malloc_sync(size) }
+            .map_err(failed(format!("allocating {bytes} bytes on {}", self.name)))
+    }
+
+    fn free(&self, address: u64) {
+        if self.bind("freeing").is_ok() {
+            // SAFETY: the address is `alloc`'s, and its buffer is being dropped. No kernel runs:
+            // every launch has been waited for. An error is one of an earlier kernel, which its own
+            // launch has reported.
+            let _ = unsafe { result::free_sync(address) };
+        }
+    }
+
+    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Error> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        self.bind("copying from the device")?;
+        // SAFETY: the buffer at the address has as many bytes as `out`.
+        unsafe { result::memcpy_dtoh_sync(out, address) }.map_err(failed(format!(
+            "copying {} bytes from {}",
+            out.len(),
+            self.name
+        )))
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.bind("copying to the device")?;
+        // SAFETY: the buffer at the address has as many bytes as `bytes`.
+        unsafe { result::memcpy_htod_sync(address, bytes) }.map_err(failed(format!(
+            "copying {} bytes to {}",
+            bytes.len(),
+            self.name
+        )))
+    }
+
+    fn fill(&self, address: u64, bytes: u64, byte: u8) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.bind("filling a buffer")?;
+        // SAFETY: the buffer at the address has that many bytes.
+        unsafe { result::memset_d8_sync(address, byte, bytes as usize) }
+            .map_err(failed(format!("filling {bytes} bytes on {}", self.name)))?;
+        // A fill may still be running when the call returns; copies on the same stream wait for it,
+        // but the buffer may be freed from another thread.
+        self.context
+            .synchronize()
+            .map_err(failed(format!("filling {bytes} bytes on {}", self.name)))
+    }
+}
+
+/// A module in a GPU's context.
+pub(crate) struct LoadedModule {
+    raw: sys::CUmodule,
+    context: Arc<CudaContext>,
+    from_cubin: bool,
+}
+
+// SAFETY: a module's handle may be used from any thread in which its context is current, and every
+// use here makes it current first.
+unsafe impl Send for LoadedModule {}
+// SAFETY: as above; the driver locks what it shares.
+unsafe impl Sync for LoadedModule {}
+
+impl LoadedModule {
+    pub(crate) fn from_cubin(&self) -> bool {
+        self.from_cubin
+    }
+}
+
+impl Drop for LoadedModule {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: the handle is this value's alone, and no kernel of it runs: every launch has
+            // been waited for.
+            let _ = unsafe { result::module::unload(self.raw) };
+        }
+    }
+}
+
+/// A kernel of a loaded module.
+struct Function<'m> {
+    raw: sys::CUfunction,
+    module: std::marker::PhantomData<&'m LoadedModule>,
+}
+
+impl Function<'_> {
+    /// Compares the parameters that were compiled with those that are passed.
+    fn check_params(&self, call: &Call<'_>) -> Result<(), Error> {
+        let wrong = |parameter, compiled, passed| Error::BadLaunch {
+            kernel: call.kernel(),
+            problem: BadLaunch::WrongParameter { parameter, compiled, passed },
+        };
+        for (parameter, bytes) in call.params().iter().enumerate() {
+            let compiled = self.param_size(parameter).unwrap_or(0);
+            if compiled != bytes.len() {
+                return Err(wrong(parameter, compiled, bytes.len()));
+            }
+        }
+        let passed = call.params().len();
+        match self.param_size(passed) {
+            Some(compiled) => Err(wrong(passed, compiled, 0)),
+            None => Ok(()),
+        }
+    }
+
+    fn param_size(&self, parameter: usize) -> Option<usize> {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the function is loaded, and the results are written to locals; an index past the
+        // last parameter is an ordinary error.
+        let found = unsafe { sys::cuFuncGetParamInfo(self.raw, parameter, &mut offset, &mut size) };
+        found.result().ok().map(|()| size)
+    }
+
+    /// The cluster shape that the launch has to set: none if it was compiled in, and then it has to
+    /// be the call's.
+    fn cluster_to_set(&self, call: &Call<'_>) -> Result<Option<[u32; 3]>, Error> {
+        use sys::CUfunction_attribute as Is;
+        let compiled = [
+            self.attribute(Is::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)?,
+            self.attribute(Is::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT)?,
+            self.attribute(Is::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)?,
+        ];
+        let called = call.shape().cluster;
+        if compiled == [0; 3] {
+            return Ok(called);
+        }
+        if called.unwrap_or([1; 3]) == compiled {
+            return Ok(None);
+        }
+        Err(Error::BadLaunch {
+            kernel: call.kernel(),
+            problem: BadLaunch::WrongCluster { compiled, called: called.unwrap_or([1; 3]) },
+        })
+    }
+
+    /// A kernel's registers may allow fewer threads than the GPU does.
+    fn check_threads(&self, gpu: &Gpu, call: &Call<'_>) -> Result<(), Error> {
+        let limit =
+            self.attribute(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+        let threads = call.shape().threads;
+        if threads.iter().product::<u32>() <= limit {
+            return Ok(());
+        }
+        let device = gpu.name.clone();
+        Err(Error::BadLaunch {
+            kernel: call.kernel(),
+            problem: BadLaunch::BadBlock { threads, limit, device },
+        })
+    }
+
+    /// Dynamic shared memory beyond what every GPU has needs the function's consent.
+    fn allow_dynamic_shared(&self, bytes: u32) -> Result<(), Error> {
+        let which = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        if bytes <= self.attribute(which)? {
+            return Ok(());
+        }
+        // SAFETY: the function is loaded. The device's limit has been checked, so it fits an `i32`.
+        unsafe { sys::cuFuncSetAttribute(self.raw, which, bytes as i32) }
+            .result()
+            .map_err(failed(format!("allowing {bytes} bytes of dynamic shared memory")))
+    }
+
+    fn attribute(&self, which: sys::CUfunction_attribute) -> Result<u32, Error> {
+        let mut value = 0;
+        // SAFETY: the function is loaded, and the result is written to a local.
+        unsafe { sys::cuFuncGetAttribute(&mut value, which, self.raw) }
+            .result()
+            .map_err(failed("asking for a kernel's attributes"))?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+}

@@ -1,0 +1,198 @@
+//! Tensor maps: how a buffer looks to the tensor unit.
+//!
+//! A bulk tensor copy names a tile by its coordinates, and the tensor map says what they mean: where
+//! the tensor begins, its extents and strides, the box that one copy moves and how that box lies in
+//! shared memory. Box, swizzle and element type follow from the tile type of the kernel's parameter,
+//! so the host gives only what it alone knows: the [`Matrix`] in the buffer.
+//!
+//! A tile of several panels is moved by one copy for each panel, so the box is a panel. Elements of
+//! a box that lie outside the matrix are read as zero and not written, which is how ragged edges
+//! work.
+//!
+//! On a GPU the driver encodes the map, on the emulator `baton-emulator` does, in its own format. The
+//! rules are checked in one place, before either, so that what the emulator takes a GPU takes too.
+
+use baton::launch::TensorMap;
+use baton::tile::{BulkTile, Element, ElementType, Swizzle};
+use baton_emulator::tensor_map::{self as map, TensorMapDesc};
+
+use crate::device::Backend;
+use crate::emulator::Emulator;
+use crate::{Buffer, Error};
+
+/// A row-major matrix that begins at the start of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// Rows.
+    pub rows: u64,
+    /// Elements of a row.
+    pub cols: u64,
+    /// Elements from the start of a row to the start of the next.
+    pub pitch: u64,
+}
+
+impl Matrix {
+    /// Rows without a gap between them.
+    pub const fn new(rows: u64, cols: u64) -> Self {
+        Self { rows, cols, pitch: cols }
+    }
+
+    /// The same, with rows `pitch` elements apart.
+    ///
+    /// The tensor unit wants rows to begin at multiples of 16 bytes: a matrix whose rows are not such
+    /// multiples needs a pitch.
+    pub const fn with_pitch(self, pitch: u64) -> Self {
+        Self { pitch, ..self }
+    }
+
+    /// Elements from the first to the last, gaps included; `None` if they are too many to count.
+    fn span(self) -> Option<u64> {
+        match self.rows {
+            0 => Some(0),
+            rows => (rows - 1).checked_mul(self.pitch)?.checked_add(self.cols),
+        }
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    /// The matrix in this buffer, as a tensor map for tiles that a kernel loads.
+    pub fn tensor_map<Tile: BulkTile<Element = T>>(
+        &self,
+        matrix: Matrix,
+    ) -> Result<TensorMap<'_, Tile>, Error> {
+        self.encode(matrix)
+    }
+
+    /// The matrix in this buffer, as a tensor map for tiles that a kernel stores.
+    pub fn tensor_map_mut<Tile: BulkTile<Element = T>>(
+        &mut self,
+        matrix: Matrix,
+    ) -> Result<TensorMap<'_, Tile>, Error> {
+        self.encode(matrix)
+    }
+
+    fn encode<Tile: BulkTile<Element = T>>(
+        &self,
+        matrix: Matrix,
+    ) -> Result<TensorMap<'_, Tile>, Error> {
+        let Matrix { rows, cols, pitch } = matrix;
+        let refuse = |hint| Error::MatrixDoesNotFit { rows, cols, pitch, len: self.len(), hint };
+        if pitch < cols {
+            return Err(refuse(": the pitch is less than a row"));
+        }
+        if matrix.span().is_none_or(|span| span > self.len() as u64) {
+            return Err(refuse(""));
+        }
+
+        let desc = describe::<Tile>(self.address(), matrix);
+        let refuse = |reason| Error::BadTensorMap {
+            what: format!(
+                "{rows} x {cols} elements of {} bytes, pitch {pitch}, in tiles of {} x {}",
+                size_of::<T>(),
+                Tile::ROWS,
+                Tile::COLS,
+            ),
+            reason,
+        };
+        desc.validate().map_err(|error| refuse(error.to_string()))?;
+        let encoded = match self.device().backend() {
+            Backend::Gpu(gpu) => gpu.encode(&desc),
+            Backend::Emulator(_) => Emulator::encode(&desc),
+        };
+        let encoded = encoded.map_err(refuse)?;
+        // SAFETY: this device's encoder has encoded it; element type, box and swizzle are those of
+        // `Tile`, and `span` has checked that the matrix lies in this buffer, which the result
+        // borrows.
+        Ok(unsafe { TensorMap::from_encoded(self.device().id(), encoded) })
+    }
+}
+
+/// The tensor map of a matrix at `address` in tiles of `Tile`: innermost extent first.
+fn describe<Tile: BulkTile>(address: u64, Matrix { rows, cols, pitch }: Matrix) -> TensorMapDesc {
+    TensorMapDesc {
+        data_type: match <Tile::Element as Element>::TYPE {
+            ElementType::U8 => map::DataType::U8,
+            ElementType::U16 => map::DataType::U16,
+            ElementType::U32 => map::DataType::U32,
+            ElementType::I32 => map::DataType::I32,
+            ElementType::U64 => map::DataType::U64,
+            ElementType::I64 => map::DataType::I64,
+            ElementType::F16 => map::DataType::F16,
+            ElementType::Bf16 => map::DataType::Bf16,
+            ElementType::F32 => map::DataType::F32,
+            ElementType::F64 => map::DataType::F64,
+        },
+        rank: 2,
+        global_address: address,
+        global_dims: [cols, rows, 1, 1, 1],
+        global_strides: [pitch.saturating_mul(size_of::<Tile::Element>() as u64), 0, 0, 0],
+        box_dims: [Tile::PANEL_COLS, Tile::ROWS, 1, 1, 1],
+        element_strides: [1; 5],
+        interleave: map::Interleave::None,
+        swizzle: match Tile::SWIZZLE {
+            Swizzle::None => map::Swizzle::None,
+            Swizzle::B128 => map::Swizzle::B128,
+        },
+        l2_promotion: map::L2Promotion::B256,
+        oob_fill: map::OobFill::Zeros,
+    }
+}
+
+/// The driver's words for what a description says.
+pub(crate) mod driver {
+    use baton_emulator::tensor_map::{DataType, Interleave, L2Promotion, OobFill, Swizzle};
+    use cudarc::driver::sys;
+
+    pub(crate) fn data_type(data_type: DataType) -> sys::CUtensorMapDataType {
+        use sys::CUtensorMapDataType as Is;
+        match data_type {
+            DataType::U8 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+            DataType::U16 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT16,
+            DataType::U32 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+            DataType::I32 => Is::CU_TENSOR_MAP_DATA_TYPE_INT32,
+            DataType::U64 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+            DataType::I64 => Is::CU_TENSOR_MAP_DATA_TYPE_INT64,
+            DataType::F16 => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+            DataType::Bf16 => Is::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+            DataType::F32 => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+            DataType::F64 => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+        }
+    }
+
+    pub(crate) fn interleave(interleave: Interleave) -> sys::CUtensorMapInterleave {
+        use sys::CUtensorMapInterleave as Is;
+        match interleave {
+            Interleave::None => Is::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            Interleave::B16 => Is::CU_TENSOR_MAP_INTERLEAVE_16B,
+            Interleave::B32 => Is::CU_TENSOR_MAP_INTERLEAVE_32B,
+        }
+    }
+
+    pub(crate) fn swizzle(swizzle: Swizzle) -> sys::CUtensorMapSwizzle {
+        use sys::CUtensorMapSwizzle as Is;
+        match swizzle {
+            Swizzle::None => Is::CU_TENSOR_MAP_SWIZZLE_NONE,
+            Swizzle::B32 => Is::CU_TENSOR_MAP_SWIZZLE_32B,
+            Swizzle::B64 => Is::CU_TENSOR_MAP_SWIZZLE_64B,
+            Swizzle::B128 => Is::CU_TENSOR_MAP_SWIZZLE_128B,
+        }
+    }
+
+    pub(crate) fn l2_promotion(promotion: L2Promotion) -> sys::CUtensorMapL2promotion {
+        use sys::CUtensorMapL2promotion as Is;
+        match promotion {
+            L2Promotion::None => Is::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+            L2Promotion::B64 => Is::CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+            L2Promotion::B128 => Is::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+            L2Promotion::B256 => Is::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        }
+    }
+
+    pub(crate) fn oob_fill(fill: OobFill) -> sys::CUtensorMapFloatOOBfill {
+        use sys::CUtensorMapFloatOOBfill as Is;
+        match fill {
+            OobFill::Zeros => Is::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            OobFill::NanRequestZeroFma => Is::CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
+        }
+    }
+}
