@@ -998,7 +998,7 @@ impl<'a> Parser<'a> {
                 None => text
                     .parse::<f64>()
                     .ok()
-                    .filter(|_| !text.starts_with("0x"))
+                    .filter(|_| text.contains(['.', 'e', 'E']))
                     .map(|value| Operand::F64(if negative { -value } else { value }.to_bits())),
             },
         };
