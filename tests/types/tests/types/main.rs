@@ -1,0 +1,68 @@
+//! The rules that types enforce: programs that must not compile, and their corrected twins.
+//!
+//! The programs lie in `tests/compile-fail`, `tests/compile-pass` and `tests/attacks`; they are
+//! compiled for the host, where the instructions' bodies are unreachable but all types, bounds and
+//! constants are those of the device. Every set is *built*, not only checked, because constants
+//! of generic code are evaluated no sooner; trybuild does so as soon as one program shall pass.
+//!
+//! What this cannot see: whether a diagnostic is kind. That is what reviewing a golden file is for.
+
+mod corpus;
+mod diagnostic;
+
+use std::collections::BTreeSet;
+
+use corpus::{Corpus, RULES};
+
+#[test]
+fn programs() {
+    let programs = trybuild::TestCases::new();
+    programs.compile_fail("../compile-fail/*.rs");
+    programs.compile_fail("../attacks/*.rs");
+    programs.pass("../compile-pass/*.rs");
+}
+
+#[test]
+fn each_diagnostic_names_its_rule() {
+    let mut silent = Vec::new();
+    for case in Corpus::read().mistakes {
+        let golden = case.golden();
+        let text = diagnostic::library_text(&golden);
+        if !diagnostic::has_word(&text, &case.rule) {
+            silent.push(format!("{}: what the library says is\n{text}", case.path.display()));
+        }
+        let code = diagnostic::without_comments(&case.source());
+        assert!(
+            !diagnostic::has_word(&code, &case.rule),
+            "{}: the program itself uses the word {}; the library has to say it",
+            case.path.display(),
+            case.rule
+        );
+    }
+    assert!(silent.is_empty(), "diagnostics without the id of their rule:\n{}", silent.join("\n"));
+}
+
+#[test]
+fn each_mistake_has_its_corrected_twin() {
+    let corpus = Corpus::read();
+    let names = |cases: &[corpus::Case]| -> BTreeSet<String> {
+        cases.iter().map(|case| case.name.clone()).collect()
+    };
+    let (mistakes, twins) = (names(&corpus.mistakes), names(&corpus.twins));
+    let alone: Vec<_> = mistakes.symmetric_difference(&twins).collect();
+    assert!(alone.is_empty(), "only in one of compile-fail and compile-pass: {alone:?}");
+}
+
+#[test]
+fn golden_files_and_programs_come_in_pairs() {
+    let orphans = Corpus::read().orphans;
+    assert!(orphans.is_empty(), "a file without its partner, or of a foreign kind: {orphans:?}");
+}
+
+#[test]
+fn each_rule_has_a_mistake() {
+    let corpus = Corpus::read();
+    let seen: BTreeSet<&str> = corpus.mistakes.iter().map(|case| case.rule.as_str()).collect();
+    let missing: Vec<_> = RULES.iter().filter(|rule| !seen.contains(**rule)).collect();
+    assert!(missing.is_empty(), "rules without a program in compile-fail: {missing:?}");
+}
