@@ -1,0 +1,152 @@
+//! Fences.
+//!
+//! A *thread fence* orders this thread's memory operations on both sides of it, towards threads in
+//! its scope. A *proxy fence* orders accesses to the same memory through different paths (the generic
+//! loads and stores, the async proxy of bulk copies and tensor cores, a second virtual alias, tensor
+//! maps): without it, synchronisation alone does not connect the two.
+//!
+//! A fence touches no location, so these functions are safe. Leaving one out is what is wrong.
+//!
+//! ISA: *membar/fence*; memory model 8.6, 8.8, 8.9.5.
+
+use super::addr::{Addr, Generic, Memory};
+use crate::scope::Scope;
+use crate::sem::FenceSem;
+
+/// `fence.sem.scope;` with `.sem` = `.sc`, `.acq_rel` (PTX 6.0, sm_70), `.acquire`, `.release`
+/// (PTX 8.6, sm_90); `.cluster`: PTX 7.8, sm_90.
+///
+/// ISA: *membar/fence*, 8.8. Can break A5 and A8 (`AcqRel` where `Sc` is needed).
+#[inline(always)]
+pub fn fence<M: FenceSem, S: Scope>() {
+    device! {
+        macro_rules! emit {
+            ($sem:literal $scope:literal) => {
+                asm!(concat!("fence", $sem, $scope, ";"), options(nostack))
+            };
+        }
+        select!(emit [] fence_sem M, scope S)
+    }
+}
+
+macro_rules! plain_fences {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() {
+            device! { asm!($text, options(nostack)) }
+        }
+    )*};
+}
+
+plain_fences! {
+    /// `fence.mbarrier_init.release.cluster;` PTX 8.0, sm_90.
+    ///
+    /// Makes this thread's earlier `mbarrier.init` (and nothing else) visible to the async proxy and to
+    /// the cluster, once a barrier follows.
+    ///
+    /// ISA: *membar/fence*. Can break C1 by its absence.
+    fence_mbarrier_init_release_cluster = "fence.mbarrier_init.release.cluster;";
+
+    /// `fence.acquire.sync_restrict::shared::cluster.cluster;` PTX 8.6, sm_90.
+    ///
+    /// An acquire that concerns objects in `.shared::cluster` only: what makes a relaxed wait on a
+    /// barrier in this CTA acquire what peers released.
+    ///
+    /// ISA: *membar/fence*. Can break A3, C6 by its absence.
+    fence_acquire_sync_restrict_shared_cluster_cluster =
+        "fence.acquire.sync_restrict::shared::cluster.cluster;";
+
+    /// `fence.release.sync_restrict::shared::cta.cluster;` PTX 8.6, sm_90.
+    ///
+    /// A release that concerns objects in `.shared::cta` only: what makes a relaxed arrive on a peer's
+    /// barrier release.
+    ///
+    /// ISA: *membar/fence*. Can break A4, C7 by its absence.
+    fence_release_sync_restrict_shared_cta_cluster =
+        "fence.release.sync_restrict::shared::cta.cluster;";
+
+    /// `fence.proxy.async;` PTX 8.0, sm_90.
+    ///
+    /// Between generic and async-proxy accesses of this thread, in every space and both ways.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B1, B2 by its absence.
+    fence_proxy_async = "fence.proxy.async;";
+
+    /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;` PTX 8.6, sm_90.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B1, B2 by its absence.
+    fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster =
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;";
+
+    /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;` PTX 8.6, sm_90.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B1, B2 by its absence.
+    fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster =
+        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;";
+
+    /// `fence.proxy.alias;` PTX 7.5, sm_70.
+    ///
+    /// Between accesses to one location through two virtual addresses.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_alias = "fence.proxy.alias;";
+}
+
+/// `fence.proxy.async.space;` with `.space` = `.global`, `.shared::cta`, `.shared::cluster`. PTX 8.0,
+/// sm_90.
+///
+/// [`fence_proxy_async`], for objects in one space only.
+///
+/// ISA: *membar/fence*, 8.6. Can break B1, B2 (a space that is not that of the data).
+#[inline(always)]
+pub fn fence_proxy_async_in<Sp: Memory>() {
+    device! {
+        macro_rules! emit {
+            (($space:literal $class:ident $ty:ident)) => {
+                asm!(concat!("fence.proxy.async", $space, ";"), options(nostack))
+            };
+        }
+        select!(emit [] memory Sp)
+    }
+}
+
+/// `fence.proxy.tensormap::generic.release.scope;` PTX 8.3, sm_90.
+///
+/// After a tensor map was modified in memory by generic stores.
+///
+/// ISA: *membar/fence*, 8.6. Can break B4 by its absence.
+#[inline(always)]
+pub fn fence_proxy_tensormap_generic_release<S: Scope>() {
+    device! {
+        macro_rules! emit {
+            ($scope:literal) => {
+                asm!(concat!("fence.proxy.tensormap::generic.release", $scope, ";"), options(nostack))
+            };
+        }
+        select!(emit [] scope S)
+    }
+}
+
+/// `fence.proxy.tensormap::generic.acquire.scope [map], 128;` PTX 8.3, sm_90.
+///
+/// Before a tensor map that somebody modified in memory is used by a copy.
+///
+/// ISA: *membar/fence*, 8.6. Can break B4 by its absence.
+///
+/// # Safety
+/// 1. `map` is the generic address of a tensor map of 128 bytes in global memory.
+#[inline(always)]
+pub unsafe fn fence_proxy_tensormap_generic_acquire<S: Scope>(map: Addr<Generic>) {
+    device! {
+        macro_rules! emit {
+            ($scope:literal) => {
+                asm!(
+                    concat!("fence.proxy.tensormap::generic.acquire", $scope, " [{}], 128;"),
+                    in(reg64) map.raw(), options(nostack)
+                )
+            };
+        }
+        select!(emit [] scope S)
+    }
+}

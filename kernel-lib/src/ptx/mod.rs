@@ -1,0 +1,198 @@
+//! The instructions: one function for one PTX form, named after it.
+//!
+//! A module is a family of the ISA, a function is a mnemonic, and its qualifiers are type parameters
+//! over sealed traits ([`scope`](crate::scope), [`sem`](crate::sem), [`addr`]), so that a form that
+//! PTX does not have is a form that Rust does not have. Nothing here keeps a protocol: that is what
+//! the layer above is for, and kernels should rarely need this one.
+//!
+//! Each function says which PTX it emits, from which ISA version and target on, which section of the
+//! ISA describes it, and which of the project's rules (A1 to F7) its misuse can break. Functions that
+//! cannot break memory safety by themselves (fences, special registers) are safe.
+//!
+//! # What the assembly promises the compiler
+//! - Whatever orders memory carries no `nomem`, `readonly` or `pure`: for LLVM it reads and writes
+//!   all memory, so that no access moves across it.
+//! - Per-thread constants and arithmetic are `pure, nomem`; weak loads are `pure, readonly`.
+//! - Collectives (everything that threads must execute together) are never `pure`. Right before each
+//!   stands `anchor`, which keeps LLVM from cloning it into two arms of a branch, and in its text the
+//!   line `//@baton collective …`, by which the builder checks in the PTX that this held.
+//!
+//! Off the `nvptx64` target the functions type-check and panic when called.
+
+// On other targets the bodies are gone, and with them every use of the arguments.
+#![cfg_attr(not(target_arch = "nvptx64"), allow(unused))]
+
+/// What a function does on the device. On other targets the body is gone and the call diverges.
+///
+/// The body runs in an `unsafe` block: it is assembly whose obligations the caller of the enclosing
+/// function has taken over.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! device {
+    ($($body:tt)*) => {{
+        #[allow(unused_imports)]
+        use core::arch::asm;
+        // SAFETY: the assembly is the documented instruction, its options are the truth about its
+        // effects, and the obligations are those of the enclosing function, met by its caller.
+        #[allow(unused_unsafe)]
+        unsafe { $($body)* }
+    }};
+}
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! device {
+    ($($body:tt)*) => {
+        $crate::ptx::off_device()
+    };
+}
+
+/// Picks an instruction's text by the qualifier types of a generic function.
+///
+/// `select!(emit [] scope S, space Sp)` expands to a `match` on each qualifier in turn, whose arms
+/// call the macro `emit!` with the literals chosen: `emit!(".gpu" (".global" reg64 u64))`. The
+/// matches are over constants, so one arm is left in any instance.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! select {
+    ($emit:ident [$($done:tt)*]) => { $emit!($($done)*) };
+    ($emit:ident [$($done:tt)*] , $($rest:tt)+) => { select!($emit [$($done)*] $($rest)+) };
+
+    ($emit:ident [$($done:tt)*] scope $S:ident $($rest:tt)*) => {
+        match <$S as $crate::scope::Scope>::LEVEL {
+            $crate::scope::Level::Cta => select!($emit [$($done)* ".cta"] $($rest)*),
+            $crate::scope::Level::Cluster => select!($emit [$($done)* ".cluster"] $($rest)*),
+            $crate::scope::Level::Gpu => select!($emit [$($done)* ".gpu"] $($rest)*),
+            $crate::scope::Level::Sys => select!($emit [$($done)* ".sys"] $($rest)*),
+        }
+    };
+    ($emit:ident [$($done:tt)*] within_cluster $S:ident $($rest:tt)*) => {
+        match <$S as $crate::scope::Scope>::LEVEL {
+            $crate::scope::Level::Cta => select!($emit [$($done)* ".cta"] $($rest)*),
+            $crate::scope::Level::Cluster => select!($emit [$($done)* ".cluster"] $($rest)*),
+            // No type with this level implements `WithinCluster`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+
+    ($emit:ident [$($done:tt)*] load_sem $M:ident $($rest:tt)*) => {
+        match <$M as $crate::sem::Sem>::ORDER {
+            $crate::sem::Order::Relaxed => select!($emit [$($done)* ".relaxed"] $($rest)*),
+            $crate::sem::Order::Acquire => select!($emit [$($done)* ".acquire"] $($rest)*),
+            // No other ordering implements `LoadSem` or `WaitSem`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+    ($emit:ident [$($done:tt)*] store_sem $M:ident $($rest:tt)*) => {
+        match <$M as $crate::sem::Sem>::ORDER {
+            $crate::sem::Order::Relaxed => select!($emit [$($done)* ".relaxed"] $($rest)*),
+            $crate::sem::Order::Release => select!($emit [$($done)* ".release"] $($rest)*),
+            // No other ordering implements `StoreSem`, `RedSem` or `ArriveSem`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+    ($emit:ident [$($done:tt)*] atom_sem $M:ident $($rest:tt)*) => {
+        match <$M as $crate::sem::Sem>::ORDER {
+            $crate::sem::Order::Relaxed => select!($emit [$($done)* ".relaxed"] $($rest)*),
+            $crate::sem::Order::Acquire => select!($emit [$($done)* ".acquire"] $($rest)*),
+            $crate::sem::Order::Release => select!($emit [$($done)* ".release"] $($rest)*),
+            $crate::sem::Order::AcqRel => select!($emit [$($done)* ".acq_rel"] $($rest)*),
+            // No other ordering implements `AtomSem`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+    ($emit:ident [$($done:tt)*] fence_sem $M:ident $($rest:tt)*) => {
+        match <$M as $crate::sem::Sem>::ORDER {
+            $crate::sem::Order::Acquire => select!($emit [$($done)* ".acquire"] $($rest)*),
+            $crate::sem::Order::Release => select!($emit [$($done)* ".release"] $($rest)*),
+            $crate::sem::Order::AcqRel => select!($emit [$($done)* ".acq_rel"] $($rest)*),
+            $crate::sem::Order::Sc => select!($emit [$($done)* ".sc"] $($rest)*),
+            // No other ordering implements `FenceSem`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+
+    ($emit:ident [$($done:tt)*] memory $Sp:ident $($rest:tt)*) => {
+        match <$Sp as $crate::ptx::addr::Space>::KIND {
+            $crate::ptx::addr::Kind::Global =>
+                select!($emit [$($done)* (".global" reg64 u64)] $($rest)*),
+            $crate::ptx::addr::Kind::SharedCta =>
+                select!($emit [$($done)* (".shared::cta" reg32 u32)] $($rest)*),
+            $crate::ptx::addr::Kind::SharedCluster =>
+                select!($emit [$($done)* (".shared::cluster" reg32 u32)] $($rest)*),
+            // No other space implements `Memory`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+    ($emit:ident [$($done:tt)*] shared $Sp:ident $($rest:tt)*) => {
+        match <$Sp as $crate::ptx::addr::Space>::KIND {
+            $crate::ptx::addr::Kind::SharedCta =>
+                select!($emit [$($done)* ".shared::cta"] $($rest)*),
+            $crate::ptx::addr::Kind::SharedCluster =>
+                select!($emit [$($done)* ".shared::cluster"] $($rest)*),
+            // No other space implements `Shared`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+
+    ($emit:ident [$($done:tt)*] word $T:ident $($rest:tt)*) => {
+        match <$T as $crate::ptx::word::Word>::BYTES {
+            1 => select!($emit [$($done)* (".b8" reg16 u16)] $($rest)*),
+            2 => select!($emit [$($done)* (".b16" reg16 u16)] $($rest)*),
+            4 => select!($emit [$($done)* (".b32" reg32 u32)] $($rest)*),
+            8 => select!($emit [$($done)* (".b64" reg64 u64)] $($rest)*),
+            // `Word` is sealed over these sizes.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+
+    ($emit:ident [$($done:tt)*] cta_group $G:ident $($rest:tt)*) => {
+        match <$G as $crate::ptx::tcgen05::CtaGroup>::CTAS {
+            1 => select!($emit [$($done)* ".cta_group::1"] $($rest)*),
+            2 => select!($emit [$($done)* ".cta_group::2"] $($rest)*),
+            // `CtaGroup` is sealed over these.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+    ($emit:ident [$($done:tt)*] mma_kind $K:ident $($rest:tt)*) => {
+        match <$K as $crate::ptx::tcgen05::MmaKind>::KIND {
+            $crate::ptx::tcgen05::KindName::F16 => select!($emit [$($done)* ".kind::f16"] $($rest)*),
+            $crate::ptx::tcgen05::KindName::Tf32 => select!($emit [$($done)* ".kind::tf32"] $($rest)*),
+            $crate::ptx::tcgen05::KindName::F8f6f4 => select!($emit [$($done)* ".kind::f8f6f4"] $($rest)*),
+            $crate::ptx::tcgen05::KindName::I8 => select!($emit [$($done)* ".kind::i8"] $($rest)*),
+        }
+    };
+}
+
+pub mod addr;
+pub mod barrier;
+pub mod bulk;
+pub mod control;
+pub mod fence;
+pub mod ld;
+pub mod mbarrier;
+pub mod shared;
+pub mod sreg;
+pub mod st;
+pub mod tcgen05;
+pub mod tensor;
+pub mod word;
+
+/// The instructions exist on the device only.
+#[cfg(not(target_arch = "nvptx64"))]
+#[cold]
+pub(crate) fn off_device() -> ! {
+    panic!("a PTX instruction was called on the host: it runs on the device only")
+}
+
+/// Keeps the collective that follows it where the source has it.
+///
+/// rustc does not mark inline assembly convergent, so LLVM may clone a barrier into both arms of a
+/// branch, where `.aligned` no longer holds. A call of a convergent intrinsic in the same basic block
+/// makes LLVM leave that block whole. It costs nothing: ptxas drops the unused result.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+pub(crate) fn anchor() {
+    // SAFETY: an LLVM intrinsic with this signature, which only reads the mask of active lanes.
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.activemask"]
+        safe fn activemask() -> u32;
+    }
+    activemask();
+}
