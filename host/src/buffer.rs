@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 
 use baton::launch::{DeviceSlice, DeviceSliceMut, DeviceValue};
 
+use crate::device::ALIGNMENT;
 use crate::{Device, Error};
 
 /// The byte of which a [poisoned](Buffer::poisoned) buffer is full: as a float it is not a number,
@@ -29,6 +30,7 @@ pub struct Buffer<T> {
 impl<T: DeviceValue> Buffer<T> {
     /// Room for `len` values, with whatever bytes were there.
     pub fn alloc(device: &Device, len: usize) -> Result<Self, Error> {
+        const { assert!(align_of::<T>() as u64 <= ALIGNMENT, "buffers are aligned to 256 bytes") };
         let bytes =
             len.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { len, size: size_of::<T>() })?;
         let address = device.memory().alloc(bytes as u64)?;

@@ -3,6 +3,7 @@
 //! A [`Device`] is a GPU or an emulator. Both do the same few things (memory, loading, launching,
 //! encoding tensor maps), and the rest of the crate does not ask which it is.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -64,6 +65,19 @@ pub enum Choice {
     Emulator,
 }
 
+impl Choice {
+    /// What counts when the variable [`OVERRIDE`] has this value: a choice that was made outweighs it,
+    /// and an empty value is none.
+    fn overridden_by(self, variable: Option<&OsStr>) -> Result<Self, Error> {
+        match variable {
+            Some(given) if self == Self::Auto && !given.is_empty() => {
+                given.to_string_lossy().parse()
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
 impl FromStr for Choice {
     type Err = Error;
 
@@ -115,11 +129,7 @@ impl Device {
 
     /// The chosen device; `options` count if it is the emulator.
     pub fn open(choice: Choice, image: &Image, options: EmulatorOptions) -> Result<Self, Error> {
-        let choice = match (choice, std::env::var_os(OVERRIDE)) {
-            (Choice::Auto, Some(given)) if !given.is_empty() => given.to_string_lossy().parse()?,
-            (choice, _) => choice,
-        };
-        match choice {
+        match choice.overridden_by(std::env::var_os(OVERRIDE).as_deref())? {
             Choice::Gpu(index) => Self::gpu(index),
             Choice::Emulator => Ok(Self::emulator(options)),
             Choice::Auto => Ok(match Self::first_fitting_gpu(image) {
@@ -283,5 +293,35 @@ impl Eq for Device {}
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Device").field(&self.name()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_reads_what_it_prints() {
+        for choice in [Choice::Auto, Choice::Gpu(0), Choice::Gpu(7), Choice::Emulator] {
+            assert_eq!(choice.to_string().parse::<Choice>().ok(), Some(choice));
+        }
+        assert_eq!("gpu".parse::<Choice>().ok(), Some(Choice::Gpu(0)));
+        for bad in ["", "GPU", "gpu:", "gpu:-1", "gpu:1x", "cpu"] {
+            let error = bad.parse::<Choice>().unwrap_err();
+            assert!(error.to_string().contains(&format!("`{bad}` is no device")), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_variable_overrides_auto_only() {
+        let over = |choice: Choice, variable: Option<&str>| {
+            choice.overridden_by(variable.map(OsStr::new)).ok()
+        };
+        assert_eq!(over(Choice::Auto, None), Some(Choice::Auto));
+        assert_eq!(over(Choice::Auto, Some("")), Some(Choice::Auto));
+        assert_eq!(over(Choice::Auto, Some("emulator")), Some(Choice::Emulator));
+        assert_eq!(over(Choice::Auto, Some("gpu:2")), Some(Choice::Gpu(2)));
+        assert_eq!(over(Choice::Auto, Some("none")), None);
+        assert_eq!(over(Choice::Gpu(1), Some("emulator")), Some(Choice::Gpu(1)));
     }
 }

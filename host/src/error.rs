@@ -166,7 +166,7 @@ pub enum Error {
     },
 
     /// A tensor that the tensor unit cannot address.
-    #[error("no tensor map for {what}: {reason}")]
+    #[error("{what}: {reason}")]
     BadTensorMap {
         /// The tensor and its tile.
         what: String,

@@ -444,7 +444,7 @@ unsafe impl Send for LoadedModule {}
 unsafe impl Sync for LoadedModule {}
 
 impl LoadedModule {
-    pub(crate) fn from_cubin(&self) -> bool {
+    pub(crate) fn is_cubin(&self) -> bool {
         self.from_cubin
     }
 }

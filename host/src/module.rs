@@ -47,7 +47,7 @@ impl Module {
     /// What runs.
     pub fn code(&self) -> Code {
         match &self.loaded {
-            Loaded::Gpu(module) if module.from_cubin() => Code::Cubin,
+            Loaded::Gpu(module) if module.is_cubin() => Code::Cubin,
             Loaded::Gpu(_) => Code::DriverCompiled,
             Loaded::Emulator(_) => Code::EmulatedPtx,
         }

@@ -84,17 +84,17 @@ impl<T: Element> Buffer<T> {
             return Err(refuse(""));
         }
 
-        let desc = describe::<Tile>(self.address(), matrix);
         let refuse = |reason| Error::BadTensorMap {
             what: format!(
-                "{rows} x {cols} elements of {} bytes, pitch {pitch}, in tiles of {} x {}",
+                "a matrix of {rows} x {cols} elements of {} bytes, pitch {pitch}, in tiles of {} x {}",
                 size_of::<T>(),
                 Tile::ROWS,
                 Tile::COLS,
             ),
             reason,
         };
-        desc.validate().map_err(|error| refuse(error.to_string()))?;
+        let desc =
+            describe::<Tile>(self.address(), matrix).map_err(|error| refuse(error.to_string()))?;
         let encoded = match self.device().backend() {
             Backend::Gpu(gpu) => gpu.encode(&desc),
             Backend::Emulator(_) => Emulator::encode(&desc),
@@ -108,34 +108,37 @@ impl<T: Element> Buffer<T> {
 }
 
 /// The tensor map of a matrix at `address` in tiles of `Tile`: innermost extent first.
-fn describe<Tile: BulkTile>(address: u64, Matrix { rows, cols, pitch }: Matrix) -> TensorMapDesc {
-    TensorMapDesc {
-        data_type: match <Tile::Element as Element>::TYPE {
-            ElementType::U8 => map::DataType::U8,
-            ElementType::U16 => map::DataType::U16,
-            ElementType::U32 => map::DataType::U32,
-            ElementType::I32 => map::DataType::I32,
-            ElementType::U64 => map::DataType::U64,
-            ElementType::I64 => map::DataType::I64,
-            ElementType::F16 => map::DataType::F16,
-            ElementType::Bf16 => map::DataType::Bf16,
-            ElementType::F32 => map::DataType::F32,
-            ElementType::F64 => map::DataType::F64,
-        },
-        rank: 2,
-        global_address: address,
-        global_dims: [cols, rows, 1, 1, 1],
-        global_strides: [pitch.saturating_mul(size_of::<Tile::Element>() as u64), 0, 0, 0],
-        box_dims: [Tile::PANEL_COLS, Tile::ROWS, 1, 1, 1],
-        element_strides: [1; 5],
-        interleave: map::Interleave::None,
-        swizzle: match Tile::SWIZZLE {
-            Swizzle::None => map::Swizzle::None,
-            Swizzle::B128 => map::Swizzle::B128,
-        },
-        l2_promotion: map::L2Promotion::B256,
-        oob_fill: map::OobFill::Zeros,
-    }
+fn describe<Tile: BulkTile>(
+    address: u64,
+    Matrix { rows, cols, pitch }: Matrix,
+) -> Result<TensorMapDesc, map::TensorMapError> {
+    let data_type = match <Tile::Element as Element>::TYPE {
+        ElementType::U8 => map::DataType::U8,
+        ElementType::U16 => map::DataType::U16,
+        ElementType::U32 => map::DataType::U32,
+        ElementType::I32 => map::DataType::I32,
+        ElementType::U64 => map::DataType::U64,
+        ElementType::I64 => map::DataType::I64,
+        ElementType::F16 => map::DataType::F16,
+        ElementType::Bf16 => map::DataType::Bf16,
+        ElementType::F32 => map::DataType::F32,
+        ElementType::F64 => map::DataType::F64,
+    };
+    let row_bytes = pitch.saturating_mul(size_of::<Tile::Element>() as u64);
+    let mut desc = TensorMapDesc::new(
+        data_type,
+        address,
+        &[cols, rows],
+        &[row_bytes],
+        &[Tile::PANEL_COLS, Tile::ROWS],
+    )?;
+    desc.swizzle = match Tile::SWIZZLE {
+        Swizzle::None => map::Swizzle::None,
+        Swizzle::B128 => map::Swizzle::B128,
+    };
+    desc.l2_promotion = map::L2Promotion::B256;
+    desc.validate()?;
+    Ok(desc)
 }
 
 /// The driver's words for what a description says.
@@ -156,6 +159,9 @@ pub(crate) mod driver {
             DataType::Bf16 => Is::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
             DataType::F32 => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
             DataType::F64 => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+            DataType::F32Ftz => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+            DataType::Tf32 => Is::CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+            DataType::Tf32Ftz => Is::CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ,
         }
     }
 
@@ -175,6 +181,9 @@ pub(crate) mod driver {
             Swizzle::B32 => Is::CU_TENSOR_MAP_SWIZZLE_32B,
             Swizzle::B64 => Is::CU_TENSOR_MAP_SWIZZLE_64B,
             Swizzle::B128 => Is::CU_TENSOR_MAP_SWIZZLE_128B,
+            Swizzle::B128Atom32 => Is::CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B,
+            Swizzle::B128Atom32Flip8 => Is::CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B,
+            Swizzle::B128Atom64 => Is::CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B,
         }
     }
 
@@ -192,7 +201,7 @@ pub(crate) mod driver {
         use sys::CUtensorMapFloatOOBfill as Is;
         match fill {
             OobFill::Zeros => Is::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-            OobFill::NanRequestZeroFma => Is::CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
+            OobFill::Nan => Is::CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
         }
     }
 }

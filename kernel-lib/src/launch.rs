@@ -208,11 +208,14 @@ pub struct EncodedTensorMap(pub [u64; 16]);
 ///
 /// It describes a tensor in a device buffer, cut into tiles of type `Tile`, and borrows that buffer
 /// for `'a`. Only `baton-host` can encode one, because only the device's driver knows the format.
-#[derive(Clone, Copy)]
+///
+/// It is no more `Clone` than a `&mut` is, because a kernel may store through it: encode one for each
+/// parameter.
 pub struct TensorMap<'a, Tile> {
     device: DeviceId,
     encoded: EncodedTensorMap,
-    borrow: PhantomData<(&'a (), fn() -> Tile)>,
+    borrow: PhantomData<&'a ()>,
+    tile: PhantomData<fn() -> Tile>,
 }
 
 impl<Tile> TensorMap<'_, Tile> {
@@ -223,7 +226,7 @@ impl<Tile> TensorMap<'_, Tile> {
     /// `Tile`, over memory that stays allocated for the lifetime, and that nothing but the kernels
     /// which are given it accesses where they may store through it.
     pub unsafe fn from_encoded(device: DeviceId, encoded: EncodedTensorMap) -> Self {
-        Self { device, encoded, borrow: PhantomData }
+        Self { device, encoded, borrow: PhantomData, tile: PhantomData }
     }
 
     /// The device whose memory it describes.

@@ -1,0 +1,389 @@
+//! The GPU side against a stand-in for the driver library (`stand_in/driver.rs`), and machines that
+//! have no driver or a useless one.
+//!
+//! Which driver a process has is settled before it starts, so each test runs itself again in a
+//! process whose library path begins with the driver that it wants.
+
+#![cfg(target_os = "linux")]
+
+use std::ffi::{CStr, c_char};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
+use baton::tile::Tile;
+use baton_host::{
+    BadLaunch, Binary, Buffer, Choice, Code, Device, EmulatorOptions, Error, Image, KernelInfo,
+    Matrix,
+};
+use cudarc::driver::sys;
+
+/// Marks the process that a test has started.
+const INSIDE: &str = "BATON_TEST_INSIDE";
+
+/// The folder of a `libcuda.so` that this test wants.
+enum Driver {
+    /// The stand-in, as it is.
+    StandIn,
+    /// The stand-in without a symbol that launches need.
+    Incomplete,
+    /// Files that are no libraries: they hide the machine's own driver, if it has one.
+    None,
+}
+
+impl Driver {
+    fn folder(&self) -> &'static Path {
+        static FOLDERS: [OnceLock<PathBuf>; 3] = [const { OnceLock::new() }; 3];
+        let (slot, name, cfg): (_, _, &[&str]) = match self {
+            Self::StandIn => (&FOLDERS[0], "stand-in", &[]),
+            Self::Incomplete => (&FOLDERS[1], "incomplete", &["--cfg", "without_event_destroy"]),
+            Self::None => (&FOLDERS[2], "none", &[]),
+        };
+        slot.get_or_init(|| {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            if matches!(self, Self::None) {
+                for library in ["libcuda.so", "libcuda.so.1"] {
+                    std::fs::write(folder.join(library), "no library").unwrap();
+                }
+                return folder;
+            }
+            let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+            let built = Command::new(rustc)
+                .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "cuda"])
+                .args(["--cap-lints", "allow", "-o"])
+                .arg(folder.join("libcuda.so"))
+                .args(cfg)
+                .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/driver.rs"))
+                .status()
+                .unwrap();
+            assert!(built.success(), "the stand-in driver does not compile");
+            folder
+        })
+    }
+}
+
+/// Runs `body` in a process of its own, as the test of that name, with that driver.
+fn with(driver: Driver, wishes: &[(&str, &str)], test: &str, body: impl FnOnce()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env("LD_LIBRARY_PATH", driver.folder())
+        .env(INSIDE, "1")
+        .env_remove("BATON_DEVICE")
+        .envs(wishes.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// What the stand-in was asked so far.
+fn log() -> String {
+    // SAFETY: the stand-in is loaded, the symbol has this type, and the text is ours to keep.
+    unsafe {
+        let log =
+            sys::culib().get::<unsafe extern "C" fn() -> *mut c_char>(b"stand_in_log").unwrap();
+        CStr::from_ptr(log()).to_string_lossy().into_owned()
+    }
+}
+
+/// How many allocations the stand-in has.
+fn allocations() -> usize {
+    // SAFETY: the stand-in is loaded, and the symbol has this type.
+    unsafe {
+        let count = sys::culib().get::<unsafe extern "C" fn() -> usize>(b"stand_in_allocations");
+        count.unwrap()()
+    }
+}
+
+static INFOS: [KernelInfo; 3] = [kernel("scale"), kernel("cluster"), kernel("missing")];
+
+const fn kernel(name: &'static str) -> KernelInfo {
+    KernelInfo { name, registers: Some(8), spill_bytes: 0, stack_bytes: 0, static_shared: 0 }
+}
+
+const fn binary(arch: &'static str, cubin: Option<&'static [u8]>) -> Binary {
+    Binary {
+        arch,
+        ptx: ".version 8.0\n.target sm_90a\n.address_size 64\n",
+        lines: "",
+        cubin,
+        kernels: &INFOS,
+    }
+}
+
+static KERNELS: Image = Image { name: "k", binaries: &[binary("sm_90a", Some(b"good\0"))] };
+
+const SHAPE: Shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
+
+fn scale<'a>(
+    input: DeviceSlice<'a, f32>,
+    output: DeviceSliceMut<'a, f32>,
+    factor: f32,
+    shape: Shape,
+) -> Call<'a> {
+    let mut params = Params::new();
+    params.push_slice(input);
+    params.push_slice_mut(output);
+    f32::push(factor, &mut params);
+    // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
+    unsafe { Call::new("scale", shape, params) }
+}
+
+fn bare(kernel: &'static str, shape: Shape) -> Call<'static> {
+    // SAFETY: only launched where the parameters are right, or are checked first.
+    unsafe { Call::new(kernel, shape, Params::new()) }
+}
+
+#[test]
+fn without_a_driver_there_is_the_emulator() {
+    with(Driver::None, &[], "without_a_driver_there_is_the_emulator", || {
+        assert!(matches!(Device::gpu(0), Err(Error::NoDriver)));
+        let text = Device::gpu(0).unwrap_err().to_string();
+        assert!(text.contains("install") && text.contains("BATON_DEVICE=emulator"), "{text}");
+
+        let list = Device::list();
+        assert_eq!(list.len(), 1);
+        assert_eq!(list[0].choice, Choice::Emulator);
+
+        let device = Device::auto(&KERNELS).unwrap();
+        assert!(device.is_emulator());
+        assert!(matches!(device.fallback(), Some(Error::NoDriver)));
+    });
+}
+
+#[test]
+fn the_variable_decides() {
+    let wishes = [("BATON_DEVICE", "gpu:3")];
+    with(Driver::StandIn, &wishes, "the_variable_decides", || {
+        assert!(matches!(Device::auto(&KERNELS), Err(Error::NoSuchGpu { index: 3, count: 1 })));
+        let chosen = Device::open(Choice::Gpu(0), &KERNELS, EmulatorOptions::default());
+        assert_eq!(chosen.unwrap().name(), "Stand-in 0");
+    });
+}
+
+#[test]
+fn a_driver_that_lacks_a_symbol_is_an_error_and_no_panic() {
+    let test = "a_driver_that_lacks_a_symbol_is_an_error_and_no_panic";
+    with(Driver::Incomplete, &[], test, || {
+        let text = Device::gpu(0).unwrap_err().to_string();
+        assert!(text.contains("cuEventDestroy_v2") && text.contains("older"), "{text}");
+        assert!(Device::auto(&KERNELS).unwrap().is_emulator());
+    });
+}
+
+#[test]
+fn a_driver_without_gpus_is_an_error() {
+    let wishes = [("STAND_IN_FAIL", "cuInit:100")];
+    with(Driver::StandIn, &wishes, "a_driver_without_gpus_is_an_error", || {
+        let text = Device::gpu(0).unwrap_err().to_string();
+        assert!(text.contains("CUDA_ERROR_NO_DEVICE"), "{text}");
+        assert!(Device::auto(&KERNELS).unwrap().is_emulator());
+    });
+}
+
+#[test]
+fn auto_takes_a_gpu_that_the_image_fits() {
+    let wishes = [("STAND_IN_GPUS", "2")];
+    with(Driver::StandIn, &wishes, "auto_takes_a_gpu_that_the_image_fits", || {
+        let device = Device::auto(&KERNELS).unwrap();
+        assert_eq!((device.name(), device.compute_capability()), ("Stand-in 0", Some((9, 0))));
+        assert!(device.fallback().is_none());
+        assert_eq!(Device::list().len(), 3);
+        assert_eq!(Device::list()[1].memory, Some(1 << 30));
+    });
+}
+
+#[test]
+fn code_for_another_gpu_is_not_loaded() {
+    let wishes = [("STAND_IN_CAPABILITY", "12.0")];
+    with(Driver::StandIn, &wishes, "code_for_another_gpu_is_not_loaded", || {
+        let device = Device::auto(&KERNELS).unwrap();
+        assert!(device.is_emulator());
+        assert!(matches!(device.fallback(), Some(Error::NoFittingCode { major: 12, .. })));
+
+        let text = Device::gpu(0).unwrap().load(&KERNELS).unwrap_err().to_string();
+        for part in ["`k`", "sm_90a", "Stand-in 0 is sm_120", "BATON_DEVICE=emulator"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(!log().contains("load"), "{}", log());
+    });
+}
+
+#[test]
+fn machine_code_is_preferred_and_ptx_is_the_second_way() {
+    let test = "machine_code_is_preferred_and_ptx_is_the_second_way";
+    with(Driver::StandIn, &[], test, || {
+        let device = Device::gpu(0).unwrap();
+        assert_eq!(device.load(&KERNELS).unwrap().code(), Code::Cubin);
+
+        static REFUSED: [Binary; 1] = [binary("sm_90a", Some(b"bad\0"))];
+        let image = Image { name: "k", binaries: &REFUSED };
+        assert_eq!(device.load(&image).unwrap().code(), Code::DriverCompiled);
+        assert_eq!(log(), "load good\nunload\nload bad\nload .version\nunload\n");
+    });
+}
+
+#[test]
+fn code_that_the_driver_refuses_is_an_error_with_its_words() {
+    let test = "code_that_the_driver_refuses_is_an_error_with_its_words";
+    with(Driver::StandIn, &[], test, || {
+        static REFUSED: [Binary; 1] =
+            [Binary { ptx: "no PTX", ..binary("sm_90a", Some(b"bad\0")) }];
+        let image = Image { name: "k", binaries: &REFUSED };
+        let text = Device::gpu(0).unwrap().load(&image).unwrap_err().to_string();
+        for part in ["machine code for sm_90a", "PTX for sm_90a", "unfit for this GPU", "NO_BINARY"]
+        {
+            assert!(text.contains(part), "{text}");
+        }
+    });
+}
+
+#[test]
+fn a_launch_passes_what_the_call_says() {
+    with(Driver::StandIn, &[], "a_launch_passes_what_the_call_says", || {
+        let device = Device::gpu(0).unwrap();
+        let module = device.load(&KERNELS).unwrap();
+        let input = Buffer::from_slice(&device, &[1.0f32, 2.0, 3.0]).unwrap();
+        let mut output = Buffer::<f32>::poisoned(&device, 3).unwrap();
+        assert!(output.to_vec().unwrap().iter().all(|value| value.is_nan()));
+
+        let shape = Shape { cluster: Some([2, 1, 1]), dynamic_shared: 100_000, ..SHAPE };
+        let call = scale(input.as_arg(), output.as_arg_mut(), 4.0, shape);
+        let report = device.launch(&module, (4, 2), call).unwrap();
+        assert_eq!(report.elapsed, Duration::from_micros(1500));
+        assert_eq!(output.to_vec().unwrap(), [4.0, 8.0, 12.0]);
+        let log = log();
+        for part in [
+            "set attribute 8 to 100000\n",
+            "launch grid [4, 2, 1] block [64, 1, 1] shared 100000 attribute 4 = [2, 1, 1]\nsynchronize\n",
+        ] {
+            assert!(log.contains(part), "{log}");
+        }
+
+        let call = scale(input.as_arg(), output.as_arg_mut(), 4.0, SHAPE);
+        device.launch(&module, 1, call).unwrap();
+        assert!(self::log().contains("shared 0\n"), "{}", self::log());
+
+        drop((input, output));
+        assert_eq!(allocations(), 0);
+    });
+}
+
+#[test]
+fn a_cluster_shape_that_was_compiled_in_is_compared_and_not_set() {
+    let test = "a_cluster_shape_that_was_compiled_in_is_compared_and_not_set";
+    with(Driver::StandIn, &[], test, || {
+        let device = Device::gpu(0).unwrap();
+        let module = device.load(&KERNELS).unwrap();
+        let launch =
+            |cluster| device.launch(&module, 4, bare("cluster", Shape { cluster, ..SHAPE }));
+        launch(Some([2, 1, 1])).unwrap();
+        assert!(log().contains("shared 0\n") && !log().contains("attribute"), "{}", log());
+        for wrong in [None, Some([4, 1, 1])] {
+            assert!(matches!(
+                launch(wrong),
+                Err(Error::BadLaunch {
+                    problem: BadLaunch::WrongCluster { compiled: [2, 1, 1], .. },
+                    ..
+                })
+            ));
+        }
+    });
+}
+
+#[test]
+fn parameters_and_threads_are_compared_with_the_compiled_kernel() {
+    let test = "parameters_and_threads_are_compared_with_the_compiled_kernel";
+    with(Driver::StandIn, &[], test, || {
+        let device = Device::gpu(0).unwrap();
+        let module = device.load(&KERNELS).unwrap();
+        let problem = |call| match device.launch(&module, 2, call) {
+            Err(Error::BadLaunch { problem, .. }) => problem,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            problem(bare("scale", SHAPE)),
+            BadLaunch::WrongParameter { parameter: 0, compiled: 16, passed: 0 }
+        );
+        let mut params = Params::new();
+        u8::push(1, &mut params);
+        // SAFETY: refused, as the next lines check.
+        let call = unsafe { Call::new("cluster", SHAPE, params) };
+        assert_eq!(
+            problem(call),
+            BadLaunch::WrongParameter { parameter: 0, compiled: 0, passed: 1 }
+        );
+        let shape = Shape { threads: [1024, 1, 1], cluster: Some([2, 1, 1]), ..SHAPE };
+        assert!(matches!(problem(bare("cluster", shape)), BadLaunch::BadBlock { limit: 512, .. }));
+        assert!(!log().contains("launch"), "{}", log());
+
+        // The image says that it has this kernel, and the module has not.
+        let error = device.launch(&module, 1, bare("missing", SHAPE)).unwrap_err();
+        assert!(error.to_string().contains("finding kernel `missing`"), "{error}");
+    });
+}
+
+#[test]
+fn a_kernel_that_fails_is_an_error_that_names_it() {
+    let wishes = [("STAND_IN_FAIL", "cuCtxSynchronize:719")];
+    with(Driver::StandIn, &wishes, "a_kernel_that_fails_is_an_error_that_names_it", || {
+        let device = Device::gpu(0).unwrap();
+        let module = device.load(&KERNELS).unwrap();
+        let call = bare("cluster", Shape { cluster: Some([2, 1, 1]), ..SHAPE });
+        let error = device.launch(&module, 2, call).unwrap_err();
+        assert!(matches!(error, Error::KernelFailed { kernel: "cluster", .. }), "{error:?}");
+        assert!(error.to_string().contains("CUDA_ERROR_LAUNCH_FAILED"), "{error}");
+    });
+}
+
+#[test]
+fn memory_that_the_gpu_does_not_have_is_an_error() {
+    with(Driver::StandIn, &[], "memory_that_the_gpu_does_not_have_is_an_error", || {
+        let device = Device::gpu(0).unwrap();
+        let error = Buffer::<f64>::alloc(&device, 1 << 40).unwrap_err();
+        assert!(
+            error.to_string().contains("allocating 8796093022208 bytes on Stand-in 0"),
+            "{error}"
+        );
+        let empty = Buffer::<f64>::zeroed(&device, 0).unwrap();
+        assert!(empty.to_vec().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_device_may_be_used_from_any_thread() {
+    with(Driver::StandIn, &[], "a_device_may_be_used_from_any_thread", || {
+        let device = Device::gpu(0).unwrap();
+        let buffer = Buffer::from_slice(&device, &[7u8; 100]).unwrap();
+        let copy = std::thread::spawn(move || buffer.to_vec().unwrap()).join().unwrap();
+        assert_eq!(copy, [7; 100]);
+        assert_eq!(allocations(), 0);
+    });
+}
+
+#[test]
+fn tensor_maps_are_encoded_by_the_driver() {
+    with(Driver::StandIn, &[], "tensor_maps_are_encoded_by_the_driver", || {
+        let device = Device::gpu(0).unwrap();
+        let buffer = Buffer::<f32>::zeroed(&device, 100 * 72).unwrap();
+        let matrix = Matrix::new(100, 70).with_pitch(72);
+        let map = buffer.tensor_map::<Tile<f32, 64, 64>>(matrix).unwrap();
+        // float32, address, 70 x 100, stride, box of a panel, element strides, no interleave,
+        // 128-byte swizzle, 256 bytes of L2, zeros.
+        let address = buffer.as_arg().address();
+        assert_eq!(map.encoded().0[..12], [7, address, 70, 100, 288, 32, 64, 1, 0, 3, 3, 0]);
+        // The rules are checked before the driver is asked, which would only say "invalid".
+        let error = buffer.tensor_map::<Tile<f32, 64, 64>>(Matrix::new(100, 70)).unwrap_err();
+        assert!(error.to_string().contains("multiple of 16"), "{error}");
+    });
+}

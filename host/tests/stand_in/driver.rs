@@ -1,0 +1,436 @@
+//! A stand-in for the CUDA driver library: it keeps memory on the host, runs one kernel that it
+//! knows, and writes down what it was asked.
+//!
+//! `gpu.rs` compiles it as `libcuda.so`. It has exactly the symbols that `baton-host` looks for, so a
+//! call of any other would panic in the test. Its wishes come in environment variables:
+//!
+//! - `STAND_IN_GPUS`: how many GPUs it shows; 1 by default.
+//! - `STAND_IN_CAPABILITY`: their compute capability; `9.0` by default.
+//! - `STAND_IN_FAIL`: `symbol:code`, a function that fails with this code.
+
+#![allow(non_snake_case)]
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::collections::HashMap;
+use std::env::var;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ptr::null_mut;
+use std::sync::Mutex;
+
+const INVALID_VALUE: c_uint = 1;
+const INVALID_CONTEXT: c_uint = 201;
+const NOT_FOUND: c_uint = 500;
+
+static LOG: Mutex<String> = Mutex::new(String::new());
+static ALLOCATIONS: Mutex<Option<HashMap<u64, Layout>>> = Mutex::new(None);
+
+fn log(line: String) {
+    let mut log = LOG.lock().unwrap();
+    log.push_str(&line);
+    log.push('\n');
+}
+
+/// What was asked so far; the caller keeps the text.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_log() -> *mut c_char {
+    CString::new(LOG.lock().unwrap().clone()).unwrap().into_raw()
+}
+
+/// Allocations that were not freed.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_allocations() -> usize {
+    ALLOCATIONS.lock().unwrap().as_ref().map_or(0, HashMap::len)
+}
+
+fn wish(symbol: &str) -> c_uint {
+    match var("STAND_IN_FAIL").as_deref().ok().and_then(|wish| wish.split_once(':')) {
+        Some((failing, code)) if failing == symbol => code.parse().unwrap(),
+        _ => 0,
+    }
+}
+
+thread_local! {
+    static CURRENT: std::cell::Cell<*mut c_void> = const { std::cell::Cell::new(null_mut()) };
+}
+
+/// Functions that need a current context say so, as the driver's do.
+fn in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
+    match wish(symbol) {
+        0 if CURRENT.get().is_null() => INVALID_CONTEXT,
+        0 => work(),
+        code => code,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuInit(_flags: c_uint) -> c_uint {
+    wish("cuInit")
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetErrorName(code: c_uint, name: *mut *const c_char) -> c_uint {
+    let text = match code {
+        100 => c"CUDA_ERROR_NO_DEVICE",
+        209 => c"CUDA_ERROR_NO_BINARY_FOR_GPU",
+        719 => c"CUDA_ERROR_LAUNCH_FAILED",
+        _ => c"CUDA_ERROR_OF_THE_STAND_IN",
+    };
+    unsafe { *name = text.as_ptr() };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetErrorString(_code: c_uint, text: *mut *const c_char) -> c_uint {
+    unsafe { *text = c"what the stand-in says".as_ptr() };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> c_uint {
+    unsafe { *count = var("STAND_IN_GPUS").map_or(1, |gpus| gpus.parse().unwrap()) };
+    wish("cuDeviceGetCount")
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> c_uint {
+    unsafe { *device = ordinal };
+    wish("cuDeviceGet")
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> c_uint {
+    let text = CString::new(format!("Stand-in {device}")).unwrap();
+    let bytes = text.as_bytes_with_nul();
+    assert!(bytes.len() <= len as usize);
+    unsafe { name.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, which: c_int, _: c_int) -> c_uint {
+    let capability = var("STAND_IN_CAPABILITY").unwrap_or("9.0".into());
+    let (major, minor) = capability.split_once('.').unwrap();
+    let answer = match which {
+        1..=3 => 1024,
+        4 => 64,
+        5 => i32::MAX,
+        6 | 7 => 65535,
+        75 => major.parse().unwrap(),
+        76 => minor.parse().unwrap(),
+        97 => 227 * 1024,
+        115 | 120 => 1,
+        _ => return INVALID_VALUE,
+    };
+    unsafe { *value = answer };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) -> c_uint {
+    unsafe { *bytes = 1 << 30 };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) -> c_uint {
+    unsafe { *context = std::ptr::without_provenance_mut(0x1000 + device as usize) };
+    wish("cuDevicePrimaryCtxRetain")
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxRelease_v2(_device: c_int) -> c_uint {
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuCtxGetCurrent(context: *mut *mut c_void) -> c_uint {
+    unsafe { *context = CURRENT.get() };
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> c_uint {
+    CURRENT.set(context);
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSynchronize() -> c_uint {
+    in_context("cuCtxSynchronize", || {
+        log("synchronize".into());
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> c_uint {
+    in_context("cuMemAlloc_v2", || {
+        if bytes == 0 || bytes > 1 << 30 {
+            return if bytes == 0 { INVALID_VALUE } else { 2 };
+        }
+        let layout = Layout::from_size_align(bytes, 256).unwrap();
+        let place = unsafe { alloc(layout) }.expose_provenance() as u64;
+        ALLOCATIONS.lock().unwrap().get_or_insert_default().insert(place, layout);
+        unsafe { *address = place };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemFree_v2(address: u64) -> c_uint {
+    in_context("cuMemFree_v2", || {
+        let Some(layout) = ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address)
+        else {
+            return INVALID_VALUE;
+        };
+        unsafe { dealloc(memory(address), layout) };
+        0
+    })
+}
+
+fn memory<T>(address: u64) -> *mut T {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const u8, bytes: usize) -> c_uint {
+    in_context("cuMemcpyHtoD_v2", || {
+        unsafe { memory::<u8>(to).copy_from_nonoverlapping(from, bytes) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) -> c_uint {
+    in_context("cuMemcpyDtoH_v2", || {
+        unsafe { to.copy_from_nonoverlapping(memory(from), bytes) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemsetD8_v2(at: u64, byte: u8, bytes: usize) -> c_uint {
+    in_context("cuMemsetD8_v2", || {
+        unsafe { memory::<u8>(at).write_bytes(byte, bytes) };
+        0
+    })
+}
+
+/// Takes PTX, and machine code that begins with `good`; of other code it says why not.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleLoadDataEx(
+    module: *mut *mut c_void,
+    code: *const c_char,
+    options: c_uint,
+    names: *const c_int,
+    values: *const *mut c_void,
+) -> c_uint {
+    in_context("cuModuleLoadDataEx", || {
+        let code = unsafe { CStr::from_ptr(code) }.to_string_lossy();
+        let form = code.split_whitespace().next().unwrap_or_default();
+        log(format!("load {form}"));
+        if !(form == ".version" || form == "good") {
+            for option in 0..options as usize {
+                // CU_JIT_ERROR_LOG_BUFFER
+                if unsafe { *names.add(option) } == 5 {
+                    let said = c"unfit for this GPU";
+                    let log: *mut c_char = unsafe { *values.add(option) }.cast();
+                    unsafe { log.copy_from_nonoverlapping(said.as_ptr(), said.count_bytes() + 1) };
+                }
+            }
+            return 209;
+        }
+        unsafe { *module = std::ptr::without_provenance_mut(0x2000) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuModuleUnload(_module: *mut c_void) -> c_uint {
+    log("unload".into());
+    0
+}
+
+/// A kernel is a letter's address: `scale`, or `cluster` that was compiled for clusters of 2.
+static SCALE: u8 = 0;
+static CLUSTER: u8 = 1;
+
+fn is_scale(function: *const u8) -> bool {
+    std::ptr::eq(function, &SCALE)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleGetFunction(
+    function: *mut *const u8,
+    _module: *mut c_void,
+    name: *const c_char,
+) -> c_uint {
+    let kernel: &'static u8 = match unsafe { CStr::from_ptr(name) }.to_bytes() {
+        b"scale" => &SCALE,
+        b"cluster" => &CLUSTER,
+        _ => return NOT_FOUND,
+    };
+    unsafe { *function = kernel };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuFuncGetAttribute(
+    value: *mut c_int,
+    which: c_int,
+    function: *const u8,
+) -> c_uint {
+    let answer = match which {
+        0 => 512,
+        8 => 48 * 1024,
+        11 if !is_scale(function) => 2,
+        12 | 13 if !is_scale(function) => 1,
+        11..=13 => 0,
+        _ => return INVALID_VALUE,
+    };
+    unsafe { *value = answer };
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncSetAttribute(_function: *const u8, which: c_int, value: c_int) -> c_uint {
+    log(format!("set attribute {which} to {value}"));
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuFuncGetParamInfo(
+    function: *const u8,
+    index: usize,
+    offset: *mut usize,
+    size: *mut usize,
+) -> c_uint {
+    let sizes: &[usize] = if is_scale(function) { &[16, 16, 4] } else { &[] };
+    let Some(found) = sizes.get(index) else { return INVALID_VALUE };
+    unsafe { *offset = sizes[..index].iter().sum() };
+    unsafe { *size = *found };
+    0
+}
+
+#[repr(C)]
+struct Attribute {
+    id: c_uint,
+    pad: [u8; 4],
+    value: [c_uint; 16],
+}
+
+#[repr(C)]
+struct Config {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared: c_uint,
+    stream: *mut c_void,
+    attributes: *const Attribute,
+    attribute_count: c_uint,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuLaunchKernelEx(
+    config: *const Config,
+    function: *const u8,
+    params: *const *const u8,
+    _extra: *mut *mut c_void,
+) -> c_uint {
+    in_context("cuLaunchKernelEx", || {
+        let config = unsafe { &*config };
+        let attributes: Vec<_> = (0..config.attribute_count as usize)
+            .map(|index| unsafe { &*config.attributes.add(index) })
+            .map(|attribute| format!(" attribute {} = {:?}", attribute.id, &attribute.value[..3]))
+            .collect();
+        log(format!(
+            "launch grid {:?} block {:?} shared {}{}",
+            config.grid,
+            config.block,
+            config.shared,
+            attributes.concat()
+        ));
+        if is_scale(function) {
+            let word = |param: usize, word: usize| unsafe {
+                (*params.add(param)).cast::<u64>().add(word).read_unaligned()
+            };
+            let factor = unsafe { (*params.add(2)).cast::<f32>().read_unaligned() };
+            let (from, to) = (memory::<f32>(word(0, 0)), memory::<f32>(word(1, 0)));
+            for i in 0..word(0, 1).min(word(1, 1)) as usize {
+                unsafe { to.add(i).write(factor * from.add(i).read()) };
+            }
+        }
+        0
+    })
+}
+
+/// Writes its arguments into the map, so that they can be compared.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuTensorMapEncodeTiled(
+    map: *mut [u64; 16],
+    data_type: c_uint,
+    rank: c_uint,
+    address: *mut c_void,
+    dims: *const u64,
+    strides: *const u64,
+    box_dims: *const c_uint,
+    element_strides: *const c_uint,
+    interleave: c_uint,
+    swizzle: c_uint,
+    l2_promotion: c_uint,
+    fill: c_uint,
+) -> c_uint {
+    assert!(rank == 2 && (map as usize).is_multiple_of(128));
+    let mut words = [0; 16];
+    unsafe {
+        words[..12].copy_from_slice(&[
+            u64::from(data_type),
+            address as u64,
+            *dims,
+            *dims.add(1),
+            *strides,
+            u64::from(*box_dims),
+            u64::from(*box_dims.add(1)),
+            u64::from(*element_strides * *element_strides.add(1)),
+            u64::from(interleave),
+            u64::from(swizzle),
+            u64::from(l2_promotion),
+            u64::from(fill),
+        ]);
+        *map = words;
+    }
+    wish("cuTensorMapEncodeTiled")
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -> c_uint {
+    // An event that is to be read as a timer must not be without one.
+    assert_eq!(flags & 2, 0);
+    unsafe { *event = std::ptr::without_provenance_mut(0x3000) };
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) -> c_uint {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventSynchronize(_event: *mut c_void) -> c_uint {
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuEventElapsedTime_v2(
+    milliseconds: *mut f32,
+    _start: *mut c_void,
+    _end: *mut c_void,
+) -> c_uint {
+    unsafe { *milliseconds = 1.5 };
+    0
+}
+
+#[cfg(not(without_event_destroy))]
+#[unsafe(no_mangle)]
+extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> c_uint {
+    0
+}
