@@ -35,8 +35,8 @@ fn scale<'a>(
     factor: f32,
 ) -> Call<'a> {
     let mut params = Params::new();
-    params.push_slice(input);
-    params.push_slice_mut(output);
+    params.push_slice(&input);
+    params.push_slice_mut(&output);
     f32::push(factor, &mut params);
     // SAFETY: the entry `scale` takes two address-length pairs and a float, of 4 threads; the slices'
     // lifetime is the result's.

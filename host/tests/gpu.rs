@@ -132,8 +132,8 @@ fn scale<'a>(
     shape: Shape,
 ) -> Call<'a> {
     let mut params = Params::new();
-    params.push_slice(input);
-    params.push_slice_mut(output);
+    params.push_slice(&input);
+    params.push_slice_mut(&output);
     f32::push(factor, &mut params);
     // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
     unsafe { Call::new("scale", shape, params) }

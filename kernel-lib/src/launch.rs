@@ -265,17 +265,17 @@ impl Params {
     }
 
     /// Appends address and length of memory to read.
-    pub fn push_slice<T>(&mut self, slice: DeviceSlice<'_, T>) {
+    pub fn push_slice<T>(&mut self, slice: &DeviceSlice<'_, T>) {
         self.push_span(slice.device, slice.address, slice.len);
     }
 
     /// Appends address and length of memory to write.
-    pub fn push_slice_mut<T>(&mut self, slice: DeviceSliceMut<'_, T>) {
+    pub fn push_slice_mut<T>(&mut self, slice: &DeviceSliceMut<'_, T>) {
         self.push_span(slice.device, slice.address, slice.len);
     }
 
     /// Appends a tensor map by value.
-    pub fn push_tensor_map<Tile>(&mut self, map: TensorMap<'_, Tile>) {
+    pub fn push_tensor_map<Tile>(&mut self, map: &TensorMap<'_, Tile>) {
         self.points_into(map.device);
         self.bytes.push(map.encoded.0.iter().flat_map(|word| word.to_le_bytes()).collect());
     }
