@@ -102,6 +102,33 @@ impl<T: DeviceValue> Buffer<T> {
     }
 
     /// The buffer as an argument that a kernel may write.
+    ///
+    /// The borrow lasts until the call has been launched, so the host cannot look in between:
+    ///
+    /// ```compile_fail,E0502
+    /// # fn call(_: baton::launch::DeviceSliceMut<'_, u32>) {}
+    /// # fn main() -> Result<(), baton_host::Error> {
+    /// # let device = baton_host::Device::emulator(Default::default());
+    /// let mut buffer = baton_host::Buffer::<u32>::zeroed(&device, 1)?;
+    /// let argument = buffer.as_arg_mut();
+    /// buffer.to_vec()?; // error: `buffer` is borrowed by the argument of the call below
+    /// call(argument);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// and this is fine:
+    ///
+    /// ```no_run
+    /// # fn call(_: baton::launch::DeviceSliceMut<'_, u32>) {}
+    /// # fn main() -> Result<(), baton_host::Error> {
+    /// # let device = baton_host::Device::emulator(Default::default());
+    /// let mut buffer = baton_host::Buffer::<u32>::zeroed(&device, 1)?;
+    /// call(buffer.as_arg_mut());
+    /// buffer.to_vec()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn as_arg_mut(&mut self) -> DeviceSliceMut<'_, T> {
         // SAFETY: as in `as_arg`; the borrow is exclusive.
         unsafe { DeviceSliceMut::from_raw(self.device.id(), self.address, self.len as u64) }

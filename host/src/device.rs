@@ -208,6 +208,9 @@ impl Device {
 
     /// Launches a kernel on `grid` CTAs and waits until it has finished.
     ///
+    /// A kernel that never ends is an error on the emulator, which sees that nothing can move any more;
+    /// on a GPU nobody sees it, and this does not return.
+    ///
     /// What the kernel prints goes to standard output. An error that begins with "was not launched"
     /// left the device as it was.
     pub fn launch(

@@ -193,7 +193,8 @@ impl Gpu {
         let mut attempts = String::new();
         for candidate in candidates {
             let (binary, from_cubin, loaded) = match candidate {
-                Candidate::Cubin(binary, cubin) => (binary, true, self.load_code(cubin)),
+                // `include_bytes!` aligns nothing, and an ELF image wants its tables aligned.
+                Candidate::Cubin(binary, cubin) => (binary, true, self.load_code(&cubin.to_vec())),
                 Candidate::Ptx(binary) => (binary, false, self.load_ptx(binary.ptx)),
             };
             match loaded {

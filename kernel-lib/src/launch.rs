@@ -349,3 +349,53 @@ impl Call<'_> {
         &self.params.devices
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    #[test]
+    fn parameters_are_pushed_in_order_as_the_entry_reads_them() {
+        let device = DeviceId::unique();
+        // SAFETY: the slices are only taken apart.
+        let (read, write) = unsafe {
+            (
+                DeviceSlice::<u32>::from_raw(device, 0x1122, 3),
+                DeviceSliceMut::<u8>::from_raw(device, 0x3344, 5),
+            )
+        };
+        // SAFETY: the map is only taken apart.
+        let map = unsafe { TensorMap::<()>::from_encoded(device, EncodedTensorMap([7; 16])) };
+
+        let mut params = Params::new();
+        i16::push(-2, &mut params);
+        params.push_slice(&read);
+        f32::push(1.0, &mut params);
+        params.push_slice_mut(&write);
+        usize::push(9, &mut params);
+        params.push_tensor_map(&map);
+
+        let pair = |address: u64, len: u64| [address.to_le_bytes(), len.to_le_bytes()].concat();
+        let shape = Shape { threads: [1; 3], cluster: None, min_ctas: 1, dynamic_shared: 0 };
+        // SAFETY: never launched.
+        let call = unsafe { Call::new("none", shape, params) };
+        assert_eq!(
+            call.params(),
+            [
+                vec![0xfe, 0xff],
+                pair(0x1122, 3),
+                vec![0, 0, 0x80, 0x3f],
+                pair(0x3344, 5),
+                vec![9, 0, 0, 0, 0, 0, 0, 0],
+                7u64.to_le_bytes().repeat(16),
+            ]
+        );
+        assert_eq!(call.devices(), [(1, device), (3, device), (5, device)]);
+    }
+
+    #[test]
+    fn devices_have_ids_of_their_own() {
+        assert_ne!(DeviceId::unique(), DeviceId::unique());
+    }
+}
