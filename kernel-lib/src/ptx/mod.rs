@@ -142,6 +142,49 @@ macro_rules! select {
         }
     };
 
+    ($emit:ident [$($done:tt)*] add_number $T:ident $($rest:tt)*) => {
+        match <$T as $crate::ptx::atom::Add>::NUMBER {
+            $crate::ptx::atom::Number::U32 => select!($emit [$($done)* (".u32" reg32 u32)] $($rest)*),
+            $crate::ptx::atom::Number::S32 => select!($emit [$($done)* (".s32" reg32 u32)] $($rest)*),
+            // Addition modulo 2⁶⁴ is the same for both; PTX has it as `.u64`.
+            $crate::ptx::atom::Number::U64 | $crate::ptx::atom::Number::S64 =>
+                select!($emit [$($done)* (".u64" reg64 u64)] $($rest)*),
+            $crate::ptx::atom::Number::F32 => select!($emit [$($done)* (".f32" reg32 u32)] $($rest)*),
+            $crate::ptx::atom::Number::F64 => select!($emit [$($done)* (".f64" reg64 u64)] $($rest)*),
+            $crate::ptx::atom::Number::F16x2 =>
+                select!($emit [$($done)* (".noftz.f16x2" reg32 u32)] $($rest)*),
+            $crate::ptx::atom::Number::Bf16x2 =>
+                select!($emit [$($done)* (".noftz.bf16x2" reg32 u32)] $($rest)*),
+        }
+    };
+    ($emit:ident [$($done:tt)*] min_max_number $T:ident $($rest:tt)*) => {
+        match <$T as $crate::ptx::atom::MinMax>::NUMBER {
+            $crate::ptx::atom::Number::U32 => select!($emit [$($done)* (".u32" reg32 u32)] $($rest)*),
+            $crate::ptx::atom::Number::S32 => select!($emit [$($done)* (".s32" reg32 u32)] $($rest)*),
+            $crate::ptx::atom::Number::U64 => select!($emit [$($done)* (".u64" reg64 u64)] $($rest)*),
+            $crate::ptx::atom::Number::S64 => select!($emit [$($done)* (".s64" reg64 u64)] $($rest)*),
+            // No float implements `MinMax`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+    ($emit:ident [$($done:tt)*] bits_32_64 $T:ident $($rest:tt)*) => {
+        match <$T as $crate::ptx::word::Word>::BYTES {
+            4 => select!($emit [$($done)* (".b32" reg32 u32)] $($rest)*),
+            8 => select!($emit [$($done)* (".b64" reg64 u64)] $($rest)*),
+            // No narrower word implements `Bitwise` or `Exchange`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+    ($emit:ident [$($done:tt)*] bits_16_32_64 $T:ident $($rest:tt)*) => {
+        match <$T as $crate::ptx::word::Word>::BYTES {
+            2 => select!($emit [$($done)* (".b16" reg16 u16)] $($rest)*),
+            4 => select!($emit [$($done)* (".b32" reg32 u32)] $($rest)*),
+            8 => select!($emit [$($done)* (".b64" reg64 u64)] $($rest)*),
+            // No byte implements `Compare`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+
     ($emit:ident [$($done:tt)*] cta_group $G:ident $($rest:tt)*) => {
         match <$G as $crate::ptx::tcgen05::CtaGroup>::CTAS {
             1 => select!($emit [$($done)* ".cta_group::1"] $($rest)*),
@@ -161,17 +204,20 @@ macro_rules! select {
 }
 
 pub mod addr;
+pub mod atom;
 pub mod barrier;
 pub mod bulk;
 pub mod control;
 pub mod fence;
 pub mod ld;
 pub mod mbarrier;
+pub mod red;
 pub mod shared;
 pub mod sreg;
 pub mod st;
 pub mod tcgen05;
 pub mod tensor;
+pub mod warp;
 pub mod word;
 
 /// The instructions exist on the device only.
