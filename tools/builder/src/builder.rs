@@ -1,0 +1,512 @@
+//! The call that does everything, one step after the other.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use baton_ptx::Module;
+
+use crate::cargo::{self, Cargo, Package};
+use crate::check::check;
+use crate::environment::Environment;
+use crate::post::{self, annotations};
+use crate::provision::cuda::Tool;
+use crate::provision::{Store, cuda, rust_src};
+use crate::ptxas::{self, Outcome, Usage};
+use crate::toolchain::Toolchain;
+use crate::{Arch, Error, image};
+
+/// What is being done, for those who wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress<'a> {
+    /// Something is downloaded.
+    Fetching(&'a str),
+    /// The nested cargo runs.
+    Compiling {
+        /// The kernel crate.
+        package: &'a str,
+        /// The target.
+        arch: Arch,
+    },
+    /// The PTX is finished and checked.
+    Checking {
+        /// The kernel crate.
+        package: &'a str,
+        /// The target.
+        arch: Arch,
+    },
+    /// ptxas runs.
+    Assembling {
+        /// The kernel crate.
+        package: &'a str,
+        /// The target.
+        arch: Arch,
+    },
+    /// Something is missing that is not needed.
+    Without(&'a str),
+}
+
+impl fmt::Display for Progress<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fetching(what) => write!(f, "fetching {what}"),
+            Self::Compiling { package, arch } => write!(f, "compiling {package} for {arch}"),
+            Self::Checking { package, arch } => write!(f, "checking {package} for {arch}"),
+            Self::Assembling { package, arch } => write!(f, "assembling {package} for {arch}"),
+            Self::Without(what) => f.write_str(what),
+        }
+    }
+}
+
+/// Whether ptxas runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ptxas {
+    /// If it is there or can be fetched; without it there are no cubins and no statistics.
+    #[default]
+    Auto,
+    /// It has to.
+    Required,
+    /// It does not.
+    Off,
+}
+
+/// Builds one kernel crate. See the [crate's documentation](crate).
+#[must_use = "nothing is built before `build` is called"]
+pub struct Builder<'a> {
+    kernel: PathBuf,
+    archs: Vec<Arch>,
+    features: Vec<String>,
+    out_dir: Option<PathBuf>,
+    target_dir: Option<PathBuf>,
+    ptxas: Option<Ptxas>,
+    env: Environment,
+    progress: Box<dyn FnMut(&Progress<'_>) + 'a>,
+}
+
+impl<'a> Builder<'a> {
+    /// For the kernel crate in this folder, relative to the caller's manifest (in a build script)
+    /// or to the current folder (elsewhere).
+    pub fn new(kernel: impl Into<PathBuf>) -> Self {
+        Self {
+            kernel: kernel.into(),
+            archs: Vec::new(),
+            features: Vec::new(),
+            out_dir: None,
+            target_dir: None,
+            ptxas: None,
+            env: Environment::of_process(),
+            progress: Box::new(|_| {}),
+        }
+    }
+
+    /// Adds a target. Each gets its own binary in the image.
+    pub fn arch(mut self, arch: Arch) -> Self {
+        if !self.archs.contains(&arch) {
+            self.archs.push(arch);
+        }
+        self
+    }
+
+    /// Adds targets.
+    pub fn archs(self, archs: impl IntoIterator<Item = Arch>) -> Self {
+        archs.into_iter().fold(self, Self::arch)
+    }
+
+    /// Switches on features of the kernel crate.
+    pub fn features<S: Into<String>>(mut self, features: impl IntoIterator<Item = S>) -> Self {
+        self.features.extend(features.into_iter().map(Into::into));
+        self
+    }
+
+    /// Where the files go; a build script's `OUT_DIR` if nothing is said.
+    pub fn out_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.out_dir = Some(dir.into());
+        self
+    }
+
+    /// Where the nested cargo works; a folder below the caller's target folder if nothing is said.
+    pub fn target_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.target_dir = Some(dir.into());
+        self
+    }
+
+    /// Whether ptxas runs; `BATON_PTXAS` decides if nothing is said.
+    pub fn ptxas(mut self, ptxas: Ptxas) -> Self {
+        self.ptxas = Some(ptxas);
+        self
+    }
+
+    /// Uses these environment variables instead of the process's.
+    pub fn environment(mut self, env: Environment) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// Who is told what is being done.
+    pub fn progress(mut self, progress: impl FnMut(&Progress<'_>) + 'a) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+
+    /// Builds. In a build script it also tells cargo which files were read.
+    pub fn build(mut self) -> Result<Output, Error> {
+        let build_script = BuildScript::of(&self.env);
+        let root = match &build_script {
+            Some(script) => script.manifest_dir.clone(),
+            None => std::env::current_dir()
+                .map_err(Error::io("find the current folder", Path::new(".")))?,
+        };
+        let kernel = root.join(&self.kernel);
+        let archs = self.chosen_archs()?;
+        let ptxas_mode = self.chosen_ptxas()?;
+
+        let toolchain = Toolchain::of(&self.env, kernel.is_dir().then_some(&*kernel))?;
+        toolchain.check(&self.env)?;
+        let cargo = Cargo { env: &self.env, toolchain: &toolchain };
+        let package = cargo.package(&kernel)?;
+        let script_out = build_script.as_ref().map(|script| script.out_dir.as_path());
+        let target_dir = match &self.target_dir {
+            Some(dir) => root.join(dir),
+            None => cargo::target_dir(script_out, &package),
+        };
+        let out_dir = match (&self.out_dir, script_out) {
+            (Some(dir), _) => root.join(dir),
+            (None, Some(dir)) => dir.to_owned(),
+            (None, None) => {
+                return Err(Error::Setup(
+                    "outside a build script, Builder::out_dir must say where the files go".into(),
+                ));
+            }
+        };
+        fs::create_dir_all(&out_dir).map_err(Error::io("create", &out_dir))?;
+
+        let store = Store::locate(&self.env, || target_dir.clone());
+        let sources = rust_src::provide(&self.env, &toolchain, &store, &mut self.progress)?;
+        let mut without = None;
+        let assembler = match ptxas_mode {
+            Ptxas::Off => None,
+            mode => match assembler(&self.env, &store, &archs, &mut self.progress) {
+                Ok(tool) => Some(tool),
+                Err(error) if mode == Ptxas::Required => return Err(error),
+                Err(error) => {
+                    let note = format!("no machine code: {error}");
+                    (self.progress)(&Progress::Without(&note));
+                    without = Some(note);
+                    None
+                }
+            },
+        };
+
+        let roots = [(package.workspace.clone(), ""), (sources.library().to_owned(), "library")];
+        let mut watched = Vec::new();
+        let mut binaries = Vec::new();
+        for &arch in &archs {
+            let name = &package.name;
+            (self.progress)(&Progress::Compiling { package: name, arch });
+            let compiled = Cargo { env: &self.env, toolchain: &toolchain }.compile(
+                &package,
+                arch,
+                &self.features,
+                &sources,
+                &target_dir,
+            )?;
+            watched.extend(compiled.sources);
+            (self.progress)(&Progress::Checking { package: name, arch });
+            let finished = finish(&compiled.text, &package, arch, &roots)?;
+            let files = Files::new(&out_dir, &package.library, arch);
+            files.write(&finished)?;
+            let mut usage = None;
+            if let Some(tool) = &assembler {
+                (self.progress)(&Progress::Assembling { package: name, arch });
+                usage = Some(files.assemble(&self.env, tool, &package, arch, &finished)?);
+            } else {
+                files.remove_cubin()?;
+            }
+            binaries.push(files.binary(arch, finished, usage));
+        }
+        let output = Output {
+            name: package.library.clone(),
+            package: package.name.clone(),
+            image: out_dir.join(format!("{}.rs", package.library)),
+            binaries,
+        };
+        write(&output.image, &image::expression(&output))?;
+        if build_script.is_some() {
+            tell_cargo(watched, &package, &store, without.as_deref())?;
+        }
+        Ok(output)
+    }
+
+    fn chosen_archs(&self) -> Result<Vec<Arch>, Error> {
+        let Some(named) = self.env.get("BATON_ARCH") else {
+            if self.archs.is_empty() {
+                return Err(Error::Setup(
+                    "no target: say Builder::arch(Arch::Sm100a), or set BATON_ARCH".into(),
+                ));
+            }
+            return Ok(self.archs.clone());
+        };
+        let named = named.to_string_lossy();
+        let mut archs = Vec::new();
+        for name in named.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let arch: Arch =
+                name.parse().map_err(|error| Error::Setup(format!("BATON_ARCH: {error}")))?;
+            if !archs.contains(&arch) {
+                archs.push(arch);
+            }
+        }
+        if archs.is_empty() {
+            return Err(Error::Setup("BATON_ARCH names no target".into()));
+        }
+        Ok(archs)
+    }
+
+    fn chosen_ptxas(&self) -> Result<Ptxas, Error> {
+        if let Some(ptxas) = self.ptxas {
+            return Ok(ptxas);
+        }
+        match self.env.get("BATON_PTXAS").and_then(|value| value.to_str()) {
+            None | Some("auto") => Ok(Ptxas::Auto),
+            Some("required") => Ok(Ptxas::Required),
+            Some("off") => Ok(Ptxas::Off),
+            Some(other) => Err(Error::Setup(format!(
+                "BATON_PTXAS is `{other}`; it can be auto, required or off"
+            ))),
+        }
+    }
+}
+
+/// What cargo tells a build script.
+struct BuildScript {
+    manifest_dir: PathBuf,
+    out_dir: PathBuf,
+}
+
+impl BuildScript {
+    fn of(env: &Environment) -> Option<Self> {
+        let manifest_dir = env.get("CARGO_MANIFEST_DIR")?.into();
+        // `cargo run` sets the manifest's folder too, but only build scripts have an output folder
+        // and a host.
+        env.get("HOST")?;
+        Some(Self { manifest_dir, out_dir: env.get("OUT_DIR")?.into() })
+    }
+}
+
+/// The newest enough ptxas, fetched if there is none.
+fn assembler(
+    env: &Environment,
+    store: &Store,
+    archs: &[Arch],
+    listener: &mut dyn FnMut(&Progress<'_>),
+) -> Result<Tool, Error> {
+    let needed = archs.iter().map(|arch| arch.toolkit()).max().unwrap_or_default();
+    let enough = |tool: &Tool| tool.release >= needed;
+    if let Some(tool) = cuda::find(env, store, "ptxas").into_iter().find(enough) {
+        return Ok(tool);
+    }
+    cuda::fetch_once(env, store, listener)?;
+    cuda::find(env, store, "ptxas").into_iter().find(enough).ok_or_else(|| {
+        Error::Setup(format!(
+            "no ptxas on this machine is of CUDA {}.{} or later, which the target needs; {}",
+            needed.0,
+            needed.1,
+            cuda::remedy()
+        ))
+    })
+}
+
+/// PTX that has passed all checks.
+struct Finished {
+    text: String,
+    lines: baton_ptx::lines::LineTable,
+    kernels: Vec<annotations::Kernel>,
+    entries: Vec<String>,
+}
+
+fn finish(
+    raw: &str,
+    package: &Package,
+    arch: Arch,
+    roots: &post::Roots,
+) -> Result<Finished, Error> {
+    let wrong = |message| Error::Ptx { package: package.name.clone(), arch, message };
+    let name = format!("{}.{arch}.ptx", package.library);
+    let processed = post::process(raw, &name, roots).map_err(wrong)?;
+    let module = Module::parse(&processed.text, &name)
+        .map_err(|error| wrong(format!("after post-processing: {error}")))?;
+    let findings = check(&module, &processed.lines, &processed.annotations, arch);
+    if !findings.is_empty() {
+        return Err(Error::Checks { package: package.name.clone(), arch, findings });
+    }
+    let entries = module.functions.iter().filter(|function| {
+        function.kind == baton_ptx::FunctionKind::Entry && function.body.is_some()
+    });
+    Ok(Finished {
+        entries: entries.map(|function| function.name.to_string()).collect(),
+        text: processed.text,
+        lines: processed.lines,
+        kernels: processed.annotations.kernels,
+    })
+}
+
+/// The files of one target.
+struct Files {
+    ptx: PathBuf,
+    lines: PathBuf,
+    cubin: PathBuf,
+}
+
+impl Files {
+    fn new(dir: &Path, library: &str, arch: Arch) -> Self {
+        let file = |extension: &str| dir.join(format!("{library}.{arch}.{extension}"));
+        Self { ptx: file("ptx"), lines: file("lines"), cubin: file("cubin") }
+    }
+
+    fn write(&self, finished: &Finished) -> Result<(), Error> {
+        write(&self.ptx, &finished.text)?;
+        write(&self.lines, &finished.lines.to_string())
+    }
+
+    fn remove_cubin(&self) -> Result<(), Error> {
+        match fs::remove_file(&self.cubin) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove the old cubin", &self.cubin)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn assemble(
+        &self,
+        env: &Environment,
+        tool: &Tool,
+        package: &Package,
+        arch: Arch,
+        finished: &Finished,
+    ) -> Result<std::collections::BTreeMap<String, Usage>, Error> {
+        match ptxas::assemble(env, tool, arch, &self.ptx, &self.cubin, &finished.lines)? {
+            Outcome::Assembled(usage) => Ok(usage),
+            Outcome::Refused(findings) => {
+                Err(Error::Assemble { package: package.name.clone(), arch, findings })
+            }
+        }
+    }
+
+    fn binary(
+        self,
+        arch: Arch,
+        finished: Finished,
+        usage: Option<std::collections::BTreeMap<String, Usage>>,
+    ) -> Binary {
+        let kernel = |name: String| Kernel {
+            usage: usage.as_ref().map(|usage| usage.get(&name).copied().unwrap_or_default()),
+            dynamic_shared: finished
+                .kernels
+                .iter()
+                .find(|kernel| kernel.name == name)
+                .map_or(0, |kernel| kernel.shared),
+            name,
+        };
+        Binary {
+            arch,
+            ptx: self.ptx,
+            lines: self.lines,
+            cubin: usage.is_some().then_some(self.cubin),
+            kernels: finished.entries.into_iter().map(kernel).collect(),
+        }
+    }
+}
+
+/// Writes a file unless it holds that already, so that what depends on it is not built again.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    fs::write(path, text).map_err(Error::io("write", path))
+}
+
+/// Which files and variables the result depends on.
+fn tell_cargo(
+    sources: Vec<PathBuf>,
+    package: &Package,
+    store: &Store,
+    without: Option<&str>,
+) -> Result<(), Error> {
+    let mut watched = std::collections::BTreeSet::new();
+    for source in &sources {
+        // The manifest that the source belongs to is the nearest one above it.
+        let manifests = source.ancestors().skip(1).map(|dir| dir.join("Cargo.toml"));
+        watched.extend(manifests.into_iter().find(|manifest| manifest.is_file()));
+    }
+    watched.extend(sources);
+    watched.insert(package.manifest.clone());
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        watched.insert(package.workspace.join(file));
+    }
+    // It changes when ptxas arrives.
+    watched.insert(store.ensure_stamp()?);
+    for file in watched.iter().filter(|file| file.exists()) {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
+    for name in [
+        "BATON_ARCH",
+        "BATON_PTXAS",
+        "BATON_TOOLS_DIR",
+        "BATON_ANY_RUSTC",
+        "CUDA_HOME",
+        "CUDA_PATH",
+    ] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    if let Some(note) = without {
+        println!("cargo::warning={}", note.replace('\n', "; "));
+    }
+    Ok(())
+}
+
+/// What was built. In the output folder, for a kernel crate `foo-kernel` and each target:
+///
+/// | file | holds |
+/// |---|---|
+/// | `foo_kernel.sm_100a.ptx` | the PTX |
+/// | `foo_kernel.sm_100a.lines` | from its lines to Rust source ([`baton_ptx::lines`]) |
+/// | `foo_kernel.sm_100a.cubin` | machine code, if ptxas was there |
+/// | `foo_kernel.rs` | one expression of type `baton_host::Image`, for `baton_host::image!` |
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The kernel crate's name with underscores.
+    pub name: String,
+    /// Its package name.
+    pub package: String,
+    /// The generated Rust expression.
+    pub image: PathBuf,
+    /// One for each target.
+    pub binaries: Vec<Binary>,
+}
+
+/// What was built for one target.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    /// The target.
+    pub arch: Arch,
+    /// The PTX.
+    pub ptx: PathBuf,
+    /// The side table of lines.
+    pub lines: PathBuf,
+    /// Machine code, if ptxas was there.
+    pub cubin: Option<PathBuf>,
+    /// The entry points.
+    pub kernels: Vec<Kernel>,
+}
+
+/// One entry point.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Bytes of dynamic shared memory that it declares.
+    pub dynamic_shared: u32,
+    /// What ptxas says, if it was there.
+    pub usage: Option<Usage>,
+}

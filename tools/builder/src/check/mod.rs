@@ -1,0 +1,130 @@
+//! Rules that the compiler does not know, checked on the PTX that it emitted.
+//!
+//! - [`uses`]: loads through the path that is outside the memory model, tokens that were dropped,
+//!   symbols that nobody defines.
+//! - [`collective`]: instructions that threads must reach together, copied into different arms of
+//!   a branch.
+//! - Here: shared memory beyond what the target has.
+
+mod collective;
+mod uses;
+
+use std::fmt;
+
+use baton_ptx::lines::{Frame, LineTable};
+use baton_ptx::{Body, Module};
+
+use crate::Arch;
+use crate::post::annotations::Annotations;
+
+/// One broken rule, with its place in PTX and Rust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong and what to do.
+    pub message: String,
+    /// 1-based line of the PTX, where it has one.
+    pub ptx_line: Option<u32>,
+    /// The Rust source of that line, innermost first.
+    pub frames: Vec<Frame>,
+}
+
+impl Finding {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ptx_line: None, frames: Vec::new() }
+    }
+
+    pub(crate) fn at(message: impl Into<String>, ptx_line: u32, lines: &LineTable) -> Self {
+        let frames = lines.get(ptx_line).to_vec();
+        Self { message: message.into(), ptx_line: Some(ptx_line), frames }
+    }
+
+    /// The place that its author will look at: the innermost that is neither in the device library
+    /// nor in Rust's own.
+    pub fn place(&self) -> Option<&Frame> {
+        let library = |frame: &&Frame| {
+            frame.file.starts_with("library/") || frame.file.contains("kernel-lib/src/")
+        };
+        self.frames.iter().find(|frame| !library(frame)).or(self.frames.first())
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        let place = self.place();
+        if let Some(frame) = place {
+            write!(f, "\n  --> {frame}")?;
+            if let Some(function) = &frame.function {
+                write!(f, " in {function}")?;
+            }
+        }
+        if let Some(line) = self.ptx_line {
+            write!(f, "\n  PTX line {line}")?;
+        }
+        if self.frames.len() > 1 {
+            let through: Vec<_> = self.frames.iter().map(Frame::to_string).collect();
+            write!(f, ", through {}", through.join(" < "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that is wrong with a module.
+pub(crate) fn check(
+    module: &Module,
+    lines: &LineTable,
+    annotations: &Annotations,
+    arch: Arch,
+) -> Vec<Finding> {
+    let mut findings = shared_memory(annotations, arch);
+    findings.extend(uses::check(module, lines));
+    findings.extend(collective::check(module, lines));
+    findings
+}
+
+fn shared_memory(annotations: &Annotations, arch: Arch) -> Vec<Finding> {
+    let limit = arch.shared_memory();
+    let too_large = annotations.kernels.iter().filter(|kernel| kernel.shared > limit);
+    let finding = |kernel: &crate::post::annotations::Kernel| {
+        Finding::new(format!(
+            "kernel `{}` needs {} bytes of shared memory, and a CTA on {arch} has at most {limit}: \
+             use fewer stages or smaller tiles",
+            kernel.name, kernel.shared
+        ))
+    };
+    too_large.map(finding).collect()
+}
+
+/// The instructions of `body` that stand right behind a comment, with its text.
+fn tagged<'a>(module: &'a Module, body: &'a Body) -> impl Iterator<Item = (&'a str, usize)> {
+    let instructions = &body.instructions;
+    let (first, last) = match (instructions.first(), instructions.last()) {
+        (Some(_), Some(last)) => (body.line, last.line),
+        _ => (1, 0),
+    };
+    let comments = module.comments.iter();
+    comments.filter(move |comment| (first..=last).contains(&comment.line)).map(|comment| {
+        let next = instructions.partition_point(|instruction| instruction.line < comment.line);
+        (&*comment.text, next)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_points_at_the_author_and_shows_the_way() {
+        let frame = |file: &str, line| Frame { file: file.into(), line, column: 9, function: None };
+        let finding = Finding {
+            message: "a token was dropped".into(),
+            ptx_line: Some(40),
+            frames: vec![frame("kernel-lib/src/token.rs", 3), frame("kernel/src/lib.rs", 12)],
+        };
+        assert_eq!(
+            finding.to_string(),
+            "error: a token was dropped\n  --> kernel/src/lib.rs:12:9\n  PTX line 40, through \
+             kernel-lib/src/token.rs:3:9 < kernel/src/lib.rs:12:9"
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! Instructions and symbols that must not be there.
+
+use std::collections::BTreeSet;
+
+use baton_ptx::lines::LineTable;
+use baton_ptx::{Base, Function, Instruction, Linkage, Module, Operand, Space, Symbol};
+
+use super::{Finding, tagged};
+
+/// Functions that the driver provides.
+const PROVIDED: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
+
+/// A call of a symbol that begins so stands for the `Drop` of a token that must not be dropped.
+const DROPPED: &str = "__baton_dropped_";
+
+pub(super) fn check(module: &Module, lines: &LineTable) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut mentioned = BTreeSet::new();
+    for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
+        let asked: BTreeSet<usize> =
+            tagged(module, body).filter(|(tag, _)| *tag == "nc").map(|(_, index)| index).collect();
+        for (index, instruction) in body.instructions.iter().enumerate() {
+            if instruction.opcode() == "ld" && instruction.has("nc") && !asked.contains(&index) {
+                findings.push(Finding::at(
+                    "the compiler reads this memory through `ld.global.nc`, which is outside the \
+                     memory model, because it is behind a `&` or `&mut`; keep it behind a raw \
+                     pointer, a `GlobalPtr` or an `UnsafeCell`",
+                    instruction.line,
+                    lines,
+                ));
+            }
+            for name in names(instruction) {
+                mentioned.insert(name);
+                if let Some(message) = missing(module, name) {
+                    findings.push(Finding::at(message, instruction.line, lines));
+                }
+            }
+        }
+    }
+    // Only what no instruction mentions is left to report; a declaration alone harms nobody, but
+    // an initialiser needs the address.
+    let initial = module.variables.iter().flat_map(|variable| {
+        variable.init.iter().filter_map(move |initial| match initial {
+            baton_ptx::Initial::Address { symbol, .. } => Some((variable, &**symbol)),
+            baton_ptx::Initial::Bits(_) => None,
+        })
+    });
+    for (variable, name) in initial {
+        if let Some(message) = missing(module, name).filter(|_| !mentioned.contains(name)) {
+            findings.push(Finding::at(message, variable.line, lines));
+        }
+    }
+    findings
+}
+
+/// Why this symbol must not be used.
+fn missing(module: &Module, name: &str) -> Option<String> {
+    if let Some(what) = name.strip_prefix(DROPPED) {
+        return Some(format!(
+            "a {what} can be dropped here: it must be consumed on every path (hand it on, or \
+             finish what it stands for)"
+        ));
+    }
+    let undefined = |function: &Function| function.body.is_none();
+    let function = module.function(name).is_some_and(undefined) && !PROVIDED.contains(&name);
+    let variable = module.variables.iter().any(|variable| {
+        *variable.name == *name
+            && variable.linkage == Linkage::Extern
+            // Dynamic shared memory comes with the launch.
+            && variable.space != Space::Shared
+    });
+    (function || variable).then(|| {
+        format!(
+            "`{name}` is not defined: there is nothing to link kernels with; bring the source \
+             into a crate that the kernel crate depends on"
+        )
+    })
+}
+
+/// The symbols of the module that an instruction mentions.
+fn names(instruction: &Instruction) -> Vec<&str> {
+    fn visit<'a>(operand: &'a Operand, names: &mut Vec<&'a str>) {
+        match operand {
+            Operand::Symbol(Symbol::Global(name), _) => names.push(name),
+            Operand::Address(address) => {
+                if let Base::Symbol(Symbol::Global(name)) = &address.base {
+                    names.push(name);
+                }
+                address.items.iter().for_each(|item| visit(item, names));
+            }
+            Operand::Vector(items) | Operand::List(items) => {
+                items.iter().for_each(|item| visit(item, names));
+            }
+            Operand::Pair(left, right) => {
+                visit(left, names);
+                visit(right, names);
+            }
+            _ => {}
+        }
+    }
+    let mut names = Vec::new();
+    instruction.operands.iter().for_each(|operand| visit(operand, &mut names));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_ptx::lines::Frame;
+
+    fn findings(body: &str) -> Vec<Finding> {
+        let text = format!(
+            ".version 8.6\n.target sm_100a\n.address_size 64\n\
+             .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n\
+             .extern .func __baton_dropped_stage();\n.extern .func elsewhere();\n\
+             .extern .shared .align 1024 .b8 dynamic[];\n\
+             .visible .entry k()\n{{\n.reg .b32 %r<4>;\n.reg .b64 %d<4>;\n{body}\nret;\n}}\n"
+        );
+        let module = Module::parse(&text, "k").unwrap();
+        let mut lines = LineTable::new();
+        let line = text.lines().position(|line| line == body.lines().last().unwrap()).unwrap();
+        let file = "kernel/src/lib.rs".into();
+        let frame = Frame { file, line: 77, column: 1, function: None };
+        lines.insert(line as u32 + 1, vec![frame]);
+        check(&module, &lines)
+    }
+
+    fn is_one(findings: &[Finding], expected: &str) {
+        let [finding] = findings else { panic!("{findings:?}") };
+        assert!(finding.message.contains(expected), "{finding}");
+        assert_eq!(finding.frames[0].line, 77);
+    }
+
+    #[test]
+    fn loads_outside_the_memory_model_must_be_asked_for() {
+        is_one(&findings("ld.global.nc.b32 %r1, [%d1];"), "ld.global.nc");
+        assert_eq!(findings("//@baton nc\nld.global.nc.b32 %r1, [%d1];"), []);
+        is_one(
+            &findings("//@baton nc\nld.global.nc.b32 %r1, [%d1];\nld.global.nc.b32 %r2, [%d1];"),
+            "ld.global.nc",
+        );
+        assert_eq!(findings("ld.global.b32 %r1, [%d1];"), []);
+    }
+
+    #[test]
+    fn a_surviving_drop_is_an_error() {
+        is_one(&findings("call.uni __baton_dropped_stage, ();"), "a stage can be dropped");
+    }
+
+    #[test]
+    fn undefined_symbols_are_errors_unless_the_driver_has_them() {
+        is_one(&findings("call.uni elsewhere, ();"), "`elsewhere` is not defined");
+        assert_eq!(findings("mov.b32 %r1, dynamic;"), []);
+        assert_eq!(
+            findings(
+                "{\n.param .b64 f;\n.param .b64 a;\n.param .b32 r;\ncall.uni (r), vprintf, (f, a);\n}"
+            ),
+            []
+        );
+    }
+}

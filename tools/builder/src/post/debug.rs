@@ -1,0 +1,308 @@
+//! The compiler's debug information, as a side table from PTX lines to Rust source.
+//!
+//! `.loc` gives the innermost place of an instruction, and the DWARF entries of inlined calls say
+//! through which calls it got there. DWARF counts in addresses, which PTX does not have; but the
+//! sections name labels of the text, so the line of a label serves as its address, and an ordinary
+//! DWARF reader does the rest.
+//!
+//! LLVM gives an inlined call that was scattered one range that covers all of its parts, so a few
+//! instructions in between appear to belong to it. A chain is a help to readers and a key for
+//! sites, never a proof.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use baton_ptx::lines::{Frame, LineTable};
+use baton_ptx::{Body, Module, Section};
+use gimli::{AttributeValue, EndianSlice, LittleEndian};
+
+use super::{Edit, Roots};
+
+type Reader<'a> = EndianSlice<'a, LittleEndian>;
+
+/// The chains of all instructions.
+pub(super) fn line_table(module: &Module, roots: &Roots) -> Result<LineTable, String> {
+    let files = module
+        .files
+        .iter()
+        .map(|file| (u64::from(file.index), Arc::from(shortened(&file.path, roots))));
+    let files: HashMap<u64, Arc<str>> = files.collect();
+    let scopes = scopes(module)?;
+    let mut table = LineTable::new();
+    for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
+        for instruction in &body.instructions {
+            let location = instruction.location.map(|index| body.locations[index as usize]);
+            let Some(location) = location.filter(|location| location.line != 0) else { continue };
+            table.insert(instruction.line, chain(location, instruction.line, &scopes, &files));
+        }
+    }
+    Ok(table)
+}
+
+/// Cuts out everything that is there for debuggers only.
+pub(super) fn strip(module: &Module, edit: &mut Edit<'_>) {
+    for section in &module.sections {
+        let text = module.source.get(section.span.clone()).unwrap_or("");
+        let last = section.line + text.trim_end().lines().count().saturating_sub(1) as u32;
+        (section.line..=last).for_each(|line| edit.remove(line));
+    }
+    for line in 1..=edit.lines.len() as u32 {
+        let text = edit.line(line);
+        let word = text.trim();
+        let label = |prefix: &str| word.starts_with(prefix) && word.ends_with(':');
+        if word.starts_with(".loc") || word.starts_with(".file") {
+            edit.remove(line);
+        } else if label("$L__tmp") || label("$L__func_begin") || label("$L__func_end") {
+            edit.remove(line);
+        } else if word.starts_with(".target") && word.ends_with(", debug") {
+            let plain = text.trim_end().trim_end_matches(", debug").to_owned();
+            edit.replace(line, plain);
+        }
+    }
+}
+
+/// A path below one of the roots, with the root's name for it.
+fn shortened(path: &str, roots: &Roots) -> String {
+    for (root, name) in roots {
+        if let Ok(rest) = std::path::Path::new(path).strip_prefix(root) {
+            let rest = rest.to_string_lossy();
+            return if name.is_empty() { rest.into_owned() } else { format!("{name}/{rest}") };
+        }
+    }
+    path.to_owned()
+}
+
+/// A function, or a call that was inlined: from label to label, and what was inlined inside.
+struct Scope {
+    low: u64,
+    high: u64,
+    function: Option<Arc<str>>,
+    /// File, line and column of the call; `None` for a function of its own.
+    call: Option<(u64, u32, u32)>,
+    inner: Vec<Scope>,
+}
+
+fn chain(
+    location: baton_ptx::Location,
+    line: u32,
+    scopes: &[Scope],
+    files: &HashMap<u64, Arc<str>>,
+) -> Vec<Frame> {
+    let mut path = Vec::new();
+    let mut level = scopes;
+    while let Some(scope) =
+        level.iter().find(|scope| scope.low <= line.into() && u64::from(line) < scope.high)
+    {
+        path.push(scope);
+        level = &scope.inner;
+    }
+    let file = |index: u64| files.get(&index).cloned().unwrap_or_else(|| "?".into());
+    let mut frames = Vec::with_capacity(path.len().max(1));
+    let mut place = (u64::from(location.file), location.line, location.column);
+    while let Some(scope) = path.pop() {
+        let function = scope.function.clone();
+        frames.push(Frame { file: file(place.0), line: place.1, column: place.2, function });
+        match scope.call {
+            Some(call) => place = call,
+            None => return frames,
+        }
+    }
+    frames.push(Frame { file: file(place.0), line: place.1, column: place.2, function: None });
+    frames
+}
+
+/// Reads the entries of functions and of inlined calls.
+fn scopes(module: &Module) -> Result<Vec<Scope>, String> {
+    let wrong = |error: gimli::Error| format!("its debug information: {error}");
+    let sections = Assembled::of(module)?;
+    let dwarf = gimli::Dwarf::load(|id| Ok(sections.reader(id.name()))).map_err(wrong)?;
+    let mut scopes = Vec::new();
+    let mut headers = dwarf.units();
+    while let Some(header) = headers.next().map_err(wrong)? {
+        let unit = dwarf.unit(header).map_err(wrong)?;
+        let mut tree = unit.entries_tree(None).map_err(wrong)?;
+        let root = tree.root().map_err(wrong)?;
+        collect(&dwarf, &unit, root, &mut scopes).map_err(wrong)?;
+    }
+    Ok(scopes)
+}
+
+fn collect(
+    dwarf: &gimli::Dwarf<Reader<'_>>,
+    unit: &gimli::Unit<Reader<'_>>,
+    node: gimli::EntriesTreeNode<'_, '_, '_, Reader<'_>>,
+    scopes: &mut Vec<Scope>,
+) -> gimli::Result<()> {
+    let mut children = node.children();
+    while let Some(child) = children.next()? {
+        match scope(dwarf, unit, child.entry())? {
+            Some(mut scope) => {
+                collect(dwarf, unit, child, &mut scope.inner)?;
+                scopes.push(scope);
+            }
+            // A lexical block, or a namespace: what it holds belongs to what holds it.
+            None => collect(dwarf, unit, child, scopes)?,
+        }
+    }
+    Ok(())
+}
+
+fn scope(
+    dwarf: &gimli::Dwarf<Reader<'_>>,
+    unit: &gimli::Unit<Reader<'_>>,
+    entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>,
+) -> gimli::Result<Option<Scope>> {
+    let inlined = match entry.tag() {
+        gimli::DW_TAG_subprogram => false,
+        gimli::DW_TAG_inlined_subroutine => true,
+        _ => return Ok(None),
+    };
+    let number = |name| -> gimli::Result<u64> {
+        Ok(entry.attr_value(name)?.and_then(|value| value.udata_value()).unwrap_or(0))
+    };
+    let (mut low, mut high) = (u64::MAX, 0);
+    let mut ranges = dwarf.die_ranges(unit, entry)?;
+    while let Some(range) = ranges.next()? {
+        low = low.min(range.begin);
+        high = high.max(range.end);
+    }
+    if low >= high {
+        return Ok(None);
+    }
+    let call_file = match entry.attr_value(gimli::DW_AT_call_file)? {
+        Some(AttributeValue::FileIndex(index)) => index,
+        _ => number(gimli::DW_AT_call_file)?,
+    };
+    let call = inlined.then_some((
+        call_file,
+        number(gimli::DW_AT_call_line)? as u32,
+        number(gimli::DW_AT_call_column)? as u32,
+    ));
+    Ok(Some(Scope { low, high, function: name(dwarf, unit, entry)?, call, inner: Vec::new() }))
+}
+
+/// The name of a function: its own, or that of the function that it is a copy of.
+fn name(
+    dwarf: &gimli::Dwarf<Reader<'_>>,
+    unit: &gimli::Unit<Reader<'_>>,
+    entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>,
+) -> gimli::Result<Option<Arc<str>>> {
+    if let Some(value) = entry.attr_value(gimli::DW_AT_name)? {
+        return Ok(Some(dwarf.attr_string(unit, value)?.to_string_lossy().as_ref().into()));
+    }
+    match entry.attr_value(gimli::DW_AT_abstract_origin)? {
+        Some(AttributeValue::UnitRef(offset)) => name(dwarf, unit, &unit.entry(offset)?),
+        Some(AttributeValue::DebugInfoRef(offset)) => {
+            let mut headers = dwarf.units();
+            while let Some(header) = headers.next()? {
+                if let Some(inside) = offset.to_unit_offset(&header) {
+                    let unit = dwarf.unit(header)?;
+                    return name(dwarf, &unit, &unit.entry(inside)?);
+                }
+            }
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The bytes of the debug sections.
+struct Assembled(HashMap<String, Vec<u8>>);
+
+impl Assembled {
+    fn of(module: &Module) -> Result<Self, String> {
+        let labels = Labels::of(module);
+        let mut sections = HashMap::new();
+        for section in &module.sections {
+            let bytes = labels.assemble(module, section)?;
+            sections.insert(section.name.clone(), bytes);
+        }
+        Ok(Self(sections))
+    }
+
+    fn reader(&self, name: &str) -> Reader<'_> {
+        EndianSlice::new(self.0.get(name).map_or(&[], Vec::as_slice), LittleEndian)
+    }
+}
+
+/// What a symbol in a debug section is worth: the line of a label of the code, or the offset of a
+/// label of a section.
+struct Labels<'a>(HashMap<&'a str, u64>);
+
+impl<'a> Labels<'a> {
+    fn of(module: &'a Module) -> Self {
+        let mut labels = HashMap::new();
+        let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+        for Body { labels: inside, .. } in bodies {
+            labels.extend(inside.iter().map(|label| (&*label.name, u64::from(label.line))));
+        }
+        for section in &module.sections {
+            // A section's own name stands for its beginning.
+            labels.insert(&*section.name, 0);
+            let mut offset = 0;
+            for line in contents(module, section) {
+                match line.strip_suffix(':') {
+                    Some(label) => {
+                        labels.insert(label, offset);
+                    }
+                    None => {
+                        offset += data(line).map_or(0, |(size, values)| {
+                            size as u64 * values.split(',').count() as u64
+                        });
+                    }
+                }
+            }
+        }
+        Self(labels)
+    }
+
+    fn assemble(&self, module: &Module, section: &Section) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        for line in contents(module, section).filter(|line| !line.ends_with(':')) {
+            let bad = || format!("section {}: `{line}` is not data", section.name);
+            let (size, values) = data(line).ok_or_else(bad)?;
+            for value in values.split(',') {
+                let value = self.value(value.trim()).ok_or_else(bad)?;
+                bytes.extend_from_slice(&value.to_le_bytes()[..size]);
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// A sum or a difference of numbers and labels. `.debug_line` and other sections that only
+    /// ptxas makes are worth 0: nothing here reads them.
+    fn value(&self, text: &str) -> Option<u64> {
+        if let Some((left, right)) = text.split_once('+') {
+            return Some(self.value(left)?.wrapping_add(self.value(right)?));
+        }
+        match text.rsplit_once('-') {
+            Some(("", _)) | None => {}
+            Some((left, right)) => {
+                return Some(self.value(left)?.wrapping_sub(self.value(right)?));
+            }
+        }
+        if let Ok(number) = text.parse::<i128>() {
+            return Some(number as u64);
+        }
+        self.0.get(text).copied().or_else(|| text.starts_with(".debug_").then_some(0))
+    }
+}
+
+fn contents<'a>(module: &'a Module, section: &Section) -> impl Iterator<Item = &'a str> {
+    let text = module.source.get(section.contents.clone()).unwrap_or("");
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or("").trim());
+    lines.filter(|line| !line.is_empty())
+}
+
+/// `.b32 values` as a size in bytes and the values.
+fn data(line: &str) -> Option<(usize, &str)> {
+    let (directive, values) = line.split_once(char::is_whitespace)?;
+    let size = match directive {
+        ".b8" => 1,
+        ".b16" => 2,
+        ".b32" => 4,
+        ".b64" => 8,
+        _ => return None,
+    };
+    Some((size, values))
+}

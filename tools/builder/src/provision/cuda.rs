@@ -1,0 +1,168 @@
+//! The assembler and the disassemblers of the CUDA toolkit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Listener, Refusal, Store, offline, run};
+use crate::environment::Environment;
+use crate::{Error, Progress};
+
+/// The release that is fetched.
+const RELEASE: &str = "13.5";
+
+/// The Python packages that hold the programs.
+const PACKAGES: [&str; 3] = ["nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm", "nvidia-cuda-cuobjdump"];
+
+/// Where the programs lie inside the packages.
+const BIN: &str = "nvidia/cu13/bin";
+
+/// Each program, with what it is for.
+pub const TOOLS: [(&str, &str); 3] = [
+    ("ptxas", "machine code, registers and spills"),
+    ("nvdisasm", "SASS listings"),
+    ("cuobjdump", "resource usage of machine code"),
+];
+
+/// A program that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// Where.
+    pub path: PathBuf,
+    /// The CUDA release that it belongs to, major and minor.
+    pub release: (u32, u32),
+}
+
+/// Every copy of the program on this machine that runs, in the order in which they are preferred:
+/// the toolkit that the variables name, the usual place, `PATH`, our own copy.
+pub fn find(env: &Environment, store: &Store, name: &str) -> Vec<Tool> {
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(|name| env.get(name));
+    let mut places: Vec<PathBuf> =
+        toolkits.map(|root| Path::new(root).join("bin").join(name)).collect();
+    places.push(Path::new("/usr/local/cuda/bin").join(name));
+    places.push(name.into());
+    places.push(store.path(&entry()).join(BIN).join(name));
+    let mut tools: Vec<Tool> = Vec::new();
+    for path in places.iter().filter_map(|place| env.find(place)) {
+        if tools.iter().any(|tool| tool.path == path) {
+            continue;
+        }
+        tools.extend(release(env, &path).map(|release| Tool { path, release }));
+    }
+    tools
+}
+
+/// What the program says its release is: `Cuda compilation tools, release 13.5, V13.5.37`.
+fn release(env: &Environment, program: &Path) -> Option<(u32, u32)> {
+    let output = env.command(program).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (_, rest) = text.split_once("release ")?;
+    let (major, rest) = rest.split_once('.')?;
+    let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// What a person can do.
+pub(crate) fn remedy() -> String {
+    format!(
+        "install a CUDA toolkit and set CUDA_HOME, or: pip download --no-deps {}=={RELEASE}.*",
+        PACKAGES[0]
+    )
+}
+
+fn entry() -> String {
+    format!("cuda-{RELEASE}")
+}
+
+/// Fetches the programs into the store.
+pub(crate) fn fetch(
+    env: &Environment,
+    store: &Store,
+    listener: Listener<'_>,
+) -> Result<PathBuf, Error> {
+    let missing = |way: &str, reason: String| Error::Missing {
+        what: "ptxas",
+        tried: vec![(way.to_owned(), reason)],
+        remedy: remedy(),
+    };
+    if let Some(reason) = offline(env) {
+        return Err(missing("download", reason));
+    }
+    let installed = store.install(&entry(), |dir| {
+        listener(&Progress::Fetching("ptxas and the disassemblers"));
+        with_pip(env, dir)
+    });
+    match installed {
+        Ok(path) => {
+            let _ = fs::remove_file(store.path(&format!("{}.failed", entry())));
+            Ok(path)
+        }
+        Err(Refusal::Closed(reason)) => Err(missing("Python packages", reason)),
+        Err(Refusal::Fatal(error)) => Err(error),
+    }
+}
+
+/// Like [`fetch`], but gives up at once where it has failed before: a build must not wait for a
+/// network that is not there each time. [`super::Doctor::fix`] tries again.
+pub(crate) fn fetch_once(
+    env: &Environment,
+    store: &Store,
+    listener: Listener<'_>,
+) -> Result<PathBuf, Error> {
+    let note = store.path(&format!("{}.failed", entry()));
+    if let Ok(reason) = fs::read_to_string(&note) {
+        return Err(Error::Missing {
+            what: "ptxas",
+            tried: vec![("an earlier build".to_owned(), reason)],
+            remedy: format!("{}\nor try again: cargo baton doctor --fix", remedy()),
+        });
+    }
+    let fetched = fetch(env, store, listener);
+    if let Err(Error::Missing { tried, .. }) = &fetched
+        && offline(env).is_none()
+    {
+        let reasons: Vec<_> = tried.iter().map(|(way, why)| format!("{way}: {why}")).collect();
+        // If even this cannot be written, the next build tries again.
+        let _ = fs::write(&note, reasons.join("; "));
+    }
+    fetched
+}
+
+fn with_pip(env: &Environment, dir: &Path) -> Result<(), Refusal> {
+    let python = ["python3", "python"].into_iter().find_map(|name| env.find(name));
+    let python = python.ok_or_else(|| Refusal::Closed("there is no `python3` on PATH".into()))?;
+    let wheels = dir.join("wheels");
+    let mut pip = env.command(&python);
+    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"])
+        .args(["--disable-pip-version-check", "--no-input", "--retries", "2", "--dest"])
+        .arg(&wheels)
+        .args(PACKAGES.map(|package| format!("{package}=={RELEASE}.*")));
+    run(&mut pip, "pip download")?;
+    for wheel in fs::read_dir(&wheels).map_err(Error::io("read", &wheels))? {
+        let wheel = wheel.map_err(Error::io("read", &wheels))?.path();
+        let mut unzip = env.command(&python);
+        unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(dir);
+        run(&mut unzip, &format!("cannot unpack {}", wheel.display()))?;
+    }
+    fs::remove_dir_all(&wheels).map_err(Error::io("remove", &wheels))?;
+    set_run_bits(&dir.join(BIN))?;
+    match release(env, &dir.join(BIN).join("ptxas")) {
+        Some(_) => Ok(()),
+        None => Err(Refusal::Closed("the package's ptxas does not run on this machine".into())),
+    }
+}
+
+/// Python's unzip forgets them.
+fn set_run_bits(bin: &Path) -> Result<(), Error> {
+    for file in fs::read_dir(bin).map_err(Error::io("read", bin))? {
+        let path = file.map_err(Error::io("read", bin))?.path();
+        #[cfg(unix)]
+        if path.is_file() {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+                .map_err(Error::io("set the run bit of", &path))?;
+        }
+        #[cfg(not(unix))]
+        drop(path);
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Finds the parts of the tool chain that a Rust installation does not bring, and fetches them.
+//!
+//! Two parts: the sources of `core` ([`rust_src`]), without which nothing can be compiled for the
+//! GPU, and the assembler ([`cuda`]), without which only machine code and its statistics are
+//! missing. What is fetched goes into the [`Store`]; nothing outside it is touched, except that
+//! rustup adds its own component where it may.
+//!
+//! Fetching is by package name through the machine's own package managers, with the sources,
+//! mirrors and proxies that they are set up for.
+
+pub mod cuda;
+mod debian;
+pub mod rust_src;
+mod store;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+pub use store::Store;
+
+use crate::environment::{Environment, failure};
+use crate::toolchain::Toolchain;
+use crate::{Error, Progress};
+
+/// Who hears what is being done.
+pub(crate) type Listener<'a> = &'a mut dyn FnMut(&Progress<'_>);
+
+/// Why one way to get something did not work.
+pub(crate) enum Refusal {
+    /// This way is closed; another may be open.
+    Closed(String),
+    /// Nothing else will work either.
+    Fatal(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+/// Runs a program of the machine. Its failure closes the way that needs it.
+fn run(command: &mut Command, what: &str) -> Result<Output, Refusal> {
+    let output = command.output().map_err(|error| Refusal::Closed(format!("{what}: {error}")))?;
+    if output.status.success() {
+        Ok(output)
+    } else {
+        Err(Refusal::Closed(format!("{what}: {}", failure(&output))))
+    }
+}
+
+/// The program, or the reason why this way is closed.
+fn program(env: &Environment, name: &str) -> Result<PathBuf, Refusal> {
+    env.find(name).ok_or_else(|| Refusal::Closed(format!("there is no `{name}` on PATH")))
+}
+
+/// Nothing may be downloaded: `BATON_OFFLINE`, or cargo's own switch.
+fn offline(env: &Environment) -> Option<String> {
+    let on = |name| env.is_on(name) && env.get(name).is_some_and(|value| value != "false");
+    ["BATON_OFFLINE", "CARGO_NET_OFFLINE"]
+        .into_iter()
+        .find(|name| on(name))
+        .map(|name| format!("{name} is set"))
+}
+
+/// One line of the report of [`Doctor`].
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The part: "ptxas".
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// Whether nothing works without it.
+    pub required: bool,
+    /// Where it is, or that it is not.
+    pub state: State,
+}
+
+/// Whether a part is there.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// It is.
+    Found {
+        /// Its version, where it says one.
+        version: Option<String>,
+        /// Where.
+        place: PathBuf,
+    },
+    /// It is not.
+    Missing {
+        /// How to get it.
+        remedy: String,
+    },
+}
+
+impl Item {
+    /// Whether the part is there.
+    pub fn is_found(&self) -> bool {
+        matches!(self.state, State::Found { .. })
+    }
+}
+
+/// Looks over the tool chain, and completes it.
+#[derive(Clone, Debug)]
+pub struct Doctor {
+    env: Environment,
+    store: Store,
+}
+
+impl Doctor {
+    /// For this process. `target_dir` is where cargo puts what it builds; tools go below it when
+    /// this library is not used from a checkout.
+    pub fn new(target_dir: impl Into<PathBuf>) -> Self {
+        let env = Environment::of_process();
+        let store = Store::locate(&env, || target_dir.into());
+        Self { env, store }
+    }
+
+    /// With other variables and another folder for tools.
+    pub fn with(env: Environment, store: Store) -> Self {
+        Self { env, store }
+    }
+
+    /// Where fetched tools are kept.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What is there and what is not.
+    pub fn items(&self) -> Vec<Item> {
+        let toolchain = Toolchain::of(&self.env, None);
+        let rustc = match &toolchain {
+            Ok(toolchain) => State::Found {
+                version: Some(toolchain.release.clone()),
+                place: toolchain.sysroot.clone(),
+            },
+            Err(error) => State::Missing { remedy: error.to_string() },
+        };
+        let sources = match toolchain.as_ref().ok() {
+            None => State::Missing { remedy: "rustc comes first".into() },
+            Some(toolchain) => match rust_src::find(toolchain, &self.store) {
+                Some(found) => State::Found {
+                    version: Some(toolchain.release.clone()),
+                    place: found.library().to_owned(),
+                },
+                None => State::Missing { remedy: rust_src::remedy(toolchain) },
+            },
+        };
+        let mut items = vec![
+            Item { name: "rustc", purpose: "compiles kernels", required: true, state: rustc },
+            Item {
+                name: "rust-src",
+                purpose: "`core` for the GPU",
+                required: true,
+                state: sources,
+            },
+        ];
+        for (tool, purpose) in cuda::TOOLS {
+            let state = match cuda::find(&self.env, &self.store, tool).into_iter().next() {
+                Some(found) => State::Found {
+                    version: Some(format!("{}.{}", found.release.0, found.release.1)),
+                    place: found.path,
+                },
+                None => State::Missing { remedy: cuda::remedy() },
+            };
+            items.push(Item { name: tool, purpose, required: false, state });
+        }
+        items
+    }
+
+    /// Fetches what is missing. Everything is tried; the first error is returned.
+    pub fn fix(&self, mut progress: impl FnMut(&Progress<'_>)) -> Result<(), Error> {
+        let toolchain = Toolchain::of(&self.env, None)?;
+        let sources = rust_src::provide(&self.env, &toolchain, &self.store, &mut progress);
+        let missing =
+            cuda::TOOLS.iter().any(|(tool, _)| cuda::find(&self.env, &self.store, tool).is_empty());
+        let tools = match missing {
+            true => cuda::fetch(&self.env, &self.store, &mut progress).map(drop),
+            false => Ok(()),
+        };
+        sources.map(drop).and(tools)
+    }
+}
