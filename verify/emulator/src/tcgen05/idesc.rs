@@ -1,0 +1,224 @@
+//! The 32-bit instruction descriptor of `tcgen05.mma` with kinds `f16`, `tf32`, `f8f6f4` and `i8`.
+//!
+//! | bits | field | bits | field |
+//! |---|---|---|---|
+//! | 0-1 | sparsity selector | 13, 14 | negate A, B |
+//! | 2 | sparse | 15, 16 | A, B are MN-major |
+//! | 3 | saturate (i8) | 17-22 | N / 8 |
+//! | 4-5 | type of D | 24-28 | M / 16 |
+//! | 7-9, 10-12 | types of A, B | 30-31 | largest shift (`.ws`) |
+
+use super::descriptor::Major;
+use super::element::ElementType;
+
+/// `.kind` of a `tcgen05.mma`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each name is the qualifier")]
+pub enum Kind {
+    F16,
+    Tf32,
+    F8f6f4,
+    I8,
+}
+
+impl Kind {
+    /// Name after `.kind::`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::F16 => "f16",
+            Kind::Tf32 => "tf32",
+            Kind::F8f6f4 => "f8f6f4",
+            Kind::I8 => "i8",
+        }
+    }
+
+    /// K of one dense multiplication: 32 bytes of elements.
+    pub const fn depth(self) -> u32 {
+        match self {
+            Kind::Tf32 => 8,
+            Kind::F16 => 16,
+            Kind::F8f6f4 | Kind::I8 => 32,
+        }
+    }
+
+    fn element(self, code: u32) -> Option<ElementType> {
+        Some(match (self, code) {
+            (Kind::F16, 0) => ElementType::F16,
+            (Kind::F16, 1) => ElementType::Bf16,
+            (Kind::Tf32, 2) => ElementType::Tf32,
+            (Kind::F8f6f4, 0) => ElementType::E4m3,
+            (Kind::F8f6f4, 1) => ElementType::E5m2,
+            (Kind::F8f6f4, 3) => ElementType::E2m3,
+            (Kind::F8f6f4, 4) => ElementType::E3m2,
+            (Kind::F8f6f4, 5) => ElementType::E2m1,
+            (Kind::I8, 0) => ElementType::U8,
+            (Kind::I8, 1) => ElementType::S8,
+            _ => return None,
+        })
+    }
+
+    fn accumulator(self, code: u32) -> Option<AccumulatorType> {
+        Some(match (self, code) {
+            (Kind::F16 | Kind::F8f6f4, 0) => AccumulatorType::F16,
+            (Kind::F16 | Kind::F8f6f4 | Kind::Tf32, 1) => AccumulatorType::F32,
+            (Kind::I8, 2) => AccumulatorType::S32,
+            _ => return None,
+        })
+    }
+}
+
+/// Type of an element of D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each name is the type")]
+pub enum AccumulatorType {
+    F16,
+    F32,
+    S32,
+}
+
+/// A decoded instruction descriptor, legal for a dense `.cta_group::1` multiplication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InstructionDescriptor {
+    /// The instruction's `.kind`.
+    pub kind: Kind,
+    /// Type of A.
+    pub a: ElementType,
+    /// Type of B.
+    pub b: ElementType,
+    /// Type of D.
+    pub d: AccumulatorType,
+    /// Which index of A is contiguous in shared memory.
+    pub a_major: Major,
+    /// Which index of B is contiguous in shared memory.
+    pub b_major: Major,
+    /// A enters with its sign changed.
+    pub negate_a: bool,
+    /// B enters with its sign changed.
+    pub negate_b: bool,
+    /// Integer results saturate instead of wrapping around.
+    pub saturate: bool,
+    /// Rows of D: 64 or 128.
+    pub m: u32,
+    /// Columns of D: 8 to 256.
+    pub n: u32,
+}
+
+/// An instruction descriptor that is illegal for its instruction (rule D14), or that the emulator
+/// does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are named after what the messages say")]
+pub enum InstructionDescriptorError {
+    #[error(
+        "instruction descriptor {bits:#010x}: reserved bit {bit} is set; set bits 6, 23 and 29 to zero (rule D14)"
+    )]
+    Reserved { bits: u32, bit: u32 },
+    #[error(
+        "instruction descriptor {bits:#010x}: sparse (bits 0 to 2) on an instruction without `.sp`; clear them (rule D14)"
+    )]
+    Sparse { bits: u32 },
+    #[error(
+        "instruction descriptor {bits:#010x}: largest shift {shift} (bits 30 and 31) on an instruction without `.ws`; \
+         clear it (rule D14)"
+    )]
+    Shift { bits: u32, shift: u32 },
+    #[error(
+        "instruction descriptor {bits:#010x}: code {code} is no type of {matrix} with kind::{}; {} (rule D14)",
+        kind.name(), legal_types(*kind, matrix)
+    )]
+    Type { bits: u32, matrix: &'static str, code: u32, kind: Kind },
+    #[error(
+        "instruction descriptor {bits:#010x}: bf16 operands with f16 D; accumulate bf16 in f32, code 1 in bits 4 and 5 \
+         (rule D14)"
+    )]
+    Bf16Accumulator { bits: u32 },
+    #[error("instruction descriptor {bits:#010x}: saturation (bit 3) with kind::{}; it exists for i8 only (rule D14)", kind.name())]
+    Saturate { bits: u32, kind: Kind },
+    #[error(
+        "instruction descriptor {bits:#010x}: negation (bits 13 and 14) with kind::i8; clear both (rule D14)"
+    )]
+    NegateInteger { bits: u32 },
+    #[error(
+        "instruction descriptor {bits:#010x}: M = {m} (bits 24 to 28); with .cta_group::1 M is 64 or 128 (rule D14)"
+    )]
+    M { bits: u32, m: u32 },
+    #[error(
+        "instruction descriptor {bits:#010x}: N = {n} (bits 17 to 22) with kind::{}; use 8 to 256 in steps of 8, for \
+         i8 above 32 in steps of 16 (rule D14)",
+        kind.name()
+    )]
+    N { bits: u32, n: u32, kind: Kind },
+}
+
+impl InstructionDescriptorError {
+    /// The rule that was broken.
+    pub fn rule(&self) -> &'static str {
+        "D14"
+    }
+}
+
+fn legal_types(kind: Kind, matrix: &str) -> &'static str {
+    match (kind, matrix) {
+        (Kind::F16 | Kind::F8f6f4, "D") => "use 0 for f16 or 1 for f32",
+        (Kind::Tf32, "D") => "use 1 for f32",
+        (Kind::I8, "D") => "use 2 for s32",
+        (Kind::F16, _) => "use 0 for f16 or 1 for bf16",
+        (Kind::Tf32, _) => "use 2 for tf32",
+        (Kind::F8f6f4, _) => "use 0 for e4m3, 1 for e5m2, 3 for e2m3, 4 for e3m2 or 5 for e2m1",
+        (Kind::I8, _) => "use 0 for u8 or 1 for s8",
+    }
+}
+
+impl InstructionDescriptor {
+    /// Decodes the descriptor of a dense, not weight-stationary `tcgen05.mma.cta_group::1`.
+    pub fn decode(kind: Kind, bits: u32) -> Result<Self, InstructionDescriptorError> {
+        use InstructionDescriptorError as E;
+        let field = |low: u32, width: u32| bits >> low & ((1 << width) - 1);
+        let flag = |bit: u32| field(bit, 1) == 1;
+        if let Some(bit) = [6, 23, 29].into_iter().find(|&bit| flag(bit)) {
+            return Err(E::Reserved { bits, bit });
+        }
+        if field(0, 3) != 0 {
+            return Err(E::Sparse { bits });
+        }
+        if field(30, 2) != 0 {
+            return Err(E::Shift { bits, shift: field(30, 2) });
+        }
+        let bad_type = |matrix, code| E::Type { bits, matrix, code, kind };
+        let element = |matrix, low| {
+            kind.element(field(low, 3)).ok_or_else(|| bad_type(matrix, field(low, 3)))
+        };
+        let major = |bit| if flag(bit) { Major::Mn } else { Major::K };
+        let descriptor = InstructionDescriptor {
+            kind,
+            a: element("A", 7)?,
+            b: element("B", 10)?,
+            d: kind.accumulator(field(4, 2)).ok_or_else(|| bad_type("D", field(4, 2)))?,
+            a_major: major(15),
+            b_major: major(16),
+            negate_a: flag(13),
+            negate_b: flag(14),
+            saturate: flag(3),
+            m: field(24, 5) * 16,
+            n: field(17, 6) * 8,
+        };
+        let InstructionDescriptor { a, b, d, m, n, .. } = descriptor;
+        if d == AccumulatorType::F16 && (a == ElementType::Bf16 || b == ElementType::Bf16) {
+            return Err(E::Bf16Accumulator { bits });
+        }
+        if descriptor.saturate && kind != Kind::I8 {
+            return Err(E::Saturate { bits, kind });
+        }
+        if kind == Kind::I8 && (descriptor.negate_a || descriptor.negate_b) {
+            return Err(E::NegateInteger { bits });
+        }
+        if m != 64 && m != 128 {
+            return Err(E::M { bits, m });
+        }
+        let step = if kind == Kind::I8 && n > 32 { 16 } else { 8 };
+        if !(8..=256).contains(&n) || n % step != 0 {
+            return Err(E::N { bits, n, kind });
+        }
+        Ok(descriptor)
+    }
+}
