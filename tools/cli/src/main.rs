@@ -1,2 +1,7 @@
-//! The command `baton`.
-fn main() {}
+//! The command `baton`; everything lives in the library beside it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    baton_cli::main()
+}

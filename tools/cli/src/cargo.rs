@@ -1,0 +1,110 @@
+//! Cargo as a child process.
+//!
+//! Commands run in the repository's top folder, so that its toolchain file holds wherever the user
+//! stands. Diagnostics of broken code are cargo's own and go to stderr unchanged.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, IsTerminal, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::progress::Progress;
+use crate::repository::Repository;
+use crate::{Failure, Result, exit_code};
+
+/// Cargo, to be run in the repository; under cargo (`cargo baton`) the same one.
+pub fn command(repository: &Repository) -> Command {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.current_dir(repository.root());
+    command
+}
+
+/// Cargo could not be started.
+pub fn not_started(error: &std::io::Error) -> Failure {
+    Failure::new(exit_code::MISSING, "cargo could not be started")
+        .because(error)
+        .help("install Rust 1.95.0 with rustup and put cargo on the PATH")
+}
+
+/// The workspace's packages as cargo describes them.
+pub fn metadata(repository: &Repository) -> Result<Value> {
+    let output = command(repository)
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .output()
+        .map_err(|error| not_started(&error))?;
+    let unreadable = |why: String| {
+        Failure::new(exit_code::BUILD, "the workspace could not be read").because(why)
+    };
+    if !output.status.success() {
+        return Err(unreadable(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| unreadable(error.to_string()))
+}
+
+/// Builds packages in release and returns the path of each one's executable, in their order.
+pub fn executables(repository: &Repository, packages: &[&str]) -> Result<Vec<PathBuf>> {
+    let progress = Progress::start(format!("building {}", packages.join(", ")));
+    let color = if std::io::stderr().is_terminal() { "always" } else { "never" };
+    let mut command = command(repository);
+    command.args(["build", "--release", "--quiet", "--color", color]);
+    command.args(["--message-format", "json-render-diagnostics"]);
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| not_started(&error))?;
+
+    let stdout = child.stdout.take().into_iter();
+    let stderr = child.stderr.take().into_iter();
+    let found = thread::scope(|scope| {
+        scope.spawn(|| stderr.for_each(|pipe| lines(pipe, |line| progress.print(line))));
+        let mut found = vec![None; packages.len()];
+        let mut finished = 0;
+        stdout.for_each(|pipe| {
+            lines(pipe, |line| {
+                let message: Value = serde_json::from_str(line).unwrap_or_default();
+                let Some(name) = message["target"]["name"].as_str() else { return };
+                finished += 1;
+                progress.step(format!("{finished} crates, last {name}"));
+                let executable = message["executable"].as_str();
+                let asked_for = packages.iter().position(|package| *package == name);
+                if let (Some(executable), Some(index)) = (executable, asked_for) {
+                    found[index] = Some(PathBuf::from(executable));
+                }
+            });
+        });
+        found
+    });
+    let status = child.wait().map_err(|error| not_started(&error))?;
+    drop(progress);
+
+    let what = format!("{} did not build", packages.join(", "));
+    if !status.success() {
+        return Err(Failure::new(exit_code::BUILD, what).help("cargo's message stands above"));
+    }
+    let all: Option<Vec<PathBuf>> = found.into_iter().collect();
+    all.ok_or_else(|| {
+        Failure::new(exit_code::BUILD, what)
+            .because("a package has no executable of its own name")
+            .help("give its [[bin]] the package's name")
+    })
+}
+
+/// Calls `each` with every line until the pipe closes; a line that is no UTF-8 is shown as far as it is.
+fn lines(pipe: impl Read, mut each: impl FnMut(&str)) {
+    let mut reader = BufReader::new(pipe);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        each(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']));
+        line.clear();
+    }
+}

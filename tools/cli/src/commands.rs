@@ -1,0 +1,8 @@
+//! The commands, one module each: its arguments, then what it does.
+
+pub mod build;
+pub mod bundle;
+pub mod doctor;
+pub mod new;
+pub mod run;
+pub mod test;

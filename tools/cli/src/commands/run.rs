@@ -1,0 +1,120 @@
+//! `baton run EXAMPLE`: everything from a clean clone to a checked result.
+//!
+//! Pieces that are missing are provisioned, the example is built in release, and then it runs where
+//! the user stands, with the user's arguments; its exit code is the command's.
+
+use std::process::{Command, ExitStatus};
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cargo;
+use crate::commands::doctor;
+use crate::repository::{Example, Repository};
+use crate::{Failure, Result, exit_code, output};
+
+/// `baton run`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// List the examples instead: what each shows and where it runs
+    #[arg(long)]
+    list: bool,
+
+    /// With `--list`: as JSON
+    #[arg(long, requires = "list")]
+    json: bool,
+
+    /// The example, then its own arguments (see `baton run EXAMPLE --help`)
+    ///
+    /// All examples take --device auto|gpu|emulator, --seed N and --json.
+    #[arg(value_name = "EXAMPLE [ARGUMENTS]", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(required_unless_present = "list")]
+    command: Vec<String>,
+}
+
+impl Arguments {
+    /// The example asked for.
+    pub fn example(&self) -> Option<&str> {
+        self.command.first().map(String::as_str)
+    }
+
+    /// What the example is to be called with.
+    pub fn arguments(&self) -> &[String] {
+        self.command.get(1..).unwrap_or_default()
+    }
+
+    /// Whether the list is asked for.
+    pub fn list(&self) -> bool {
+        self.list
+    }
+
+    /// Runs the command.
+    pub fn run(self) -> Result<u8> {
+        let repository = Repository::find()?;
+        match self.example() {
+            Some(name) => run_example(&repository, name, self.arguments()),
+            None => print_list(&repository.examples()?, self.json),
+        }
+    }
+}
+
+fn run_example(repository: &Repository, name: &str, arguments: &[String]) -> Result<u8> {
+    let example = repository.example(name)?;
+    doctor::provision(repository)?;
+    let executables = cargo::executables(repository, &[&example.name])?;
+    let status = Command::new(&executables[0])
+        .args(arguments)
+        .status()
+        .map_err(|error| Failure::file("start", &executables[0], &error))?;
+    Ok(exit_code_of(status))
+}
+
+/// The code of a finished program; one ended by a signal gets what a shell would report.
+pub(crate) fn exit_code_of(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(exit_code::FAILED)
+}
+
+fn print_list(examples: &[Example], as_json: bool) -> Result<u8> {
+    if as_json {
+        let entries: Vec<_> = examples
+            .iter()
+            .map(|example| {
+                json!({
+                    "name": example.name,
+                    "description": example.description,
+                    "targets": example.targets,
+                })
+            })
+            .collect();
+        output::line(format_args!("{:#}", json!(entries)))?;
+        return Ok(exit_code::SUCCESS);
+    }
+    let width = examples.iter().map(|example| example.name.len()).max().unwrap_or(0);
+    for example in examples {
+        output::line(format_args!("{:width$}  {}", example.name, example.description))?;
+        output::line(format_args!("{:width$}  needs: {}", "", needs(&example.targets)))?;
+    }
+    Ok(exit_code::SUCCESS)
+}
+
+/// Where an example runs, from the targets of its kernels.
+fn needs(targets: &[String]) -> String {
+    match targets {
+        [] => "nothing (runs on the emulator)".to_owned(),
+        targets => format!("a GPU of {}, or nothing (runs on the emulator)", targets.join(" or ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_s_code_is_ours_and_a_signal_is_told_as_shells_do() {
+        let end_of = |script| Command::new("sh").args(["-c", script]).status().unwrap();
+        assert_eq!(exit_code_of(end_of("exit 7")), 7);
+        assert_eq!(exit_code_of(end_of("kill -9 $$")), 137);
+    }
+}
