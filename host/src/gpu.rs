@@ -193,9 +193,8 @@ impl Gpu {
         let mut attempts = String::new();
         for candidate in candidates {
             let (binary, from_cubin, loaded) = match candidate {
-                // `include_bytes!` aligns nothing, and an ELF image wants its tables aligned.
-                Candidate::Cubin(binary, cubin) => (binary, true, self.load_code(&cubin.to_vec())),
-                Candidate::Ptx(binary) => (binary, false, self.load_ptx(binary.ptx)),
+                Candidate::Cubin(binary, cubin) => (binary, true, self.load_code(cubin)),
+                Candidate::Ptx(binary) => (binary, false, self.load_code(binary.ptx.as_bytes())),
             };
             match loaded {
                 Ok(raw) => {
@@ -211,13 +210,19 @@ impl Gpu {
         Err(Error::NotLoaded { image: image.name, gpu: self.name.clone(), attempts })
     }
 
-    fn load_ptx(&self, ptx: &str) -> Result<sys::CUmodule, String> {
-        let text = CString::new(ptx).map_err(|_| "there is a zero byte in the PTX".to_owned())?;
-        self.load_code(text.as_bytes_with_nul())
-    }
-
-    /// Loads machine code, or PTX that ends in a zero byte, with the driver's own words if it fails.
+    /// Loads machine code or PTX, or gives the driver's own words.
     fn load_code(&self, code: &[u8]) -> Result<sys::CUmodule, String> {
+        // `include_bytes!` aligns nothing, and an ELF image wants its tables aligned; PTX has to end
+        // in a zero byte. A copy into words with zeros behind it serves both.
+        let image: Vec<u64> = code
+            .chunks(8)
+            .chain([&[0u8; 8][..]])
+            .map(|bytes| {
+                let mut word = [0; 8];
+                word[..bytes.len()].copy_from_slice(bytes);
+                u64::from_ne_bytes(word)
+            })
+            .collect();
         let mut log = [0u8; 4096];
         let mut module = ptr::null_mut();
         let mut options = [
@@ -227,12 +232,12 @@ impl Gpu {
         // The driver takes integers by value, cast to pointers.
         let mut values =
             [log.as_mut_ptr().cast(), ptr::without_provenance_mut::<c_void>(log.len())];
-        // SAFETY: `code` is a whole cubin or zero-terminated PTX, the options and their values are two
+        // SAFETY: the image is a whole cubin or zero-terminated PTX, the options and their values are two
         // each, and the log outlives the call and has the length given.
         let loaded = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut module,
-                code.as_ptr().cast(),
+                image.as_ptr().cast(),
                 options.len() as c_uint,
                 options.as_mut_ptr(),
                 values.as_mut_ptr(),
