@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use corpus::{Corpus, RULES};
 
 #[test]
-fn programs() {
+fn compiler_agrees() {
     let programs = trybuild::TestCases::new();
     programs.compile_fail("../compile-fail/*.rs");
     programs.compile_fail("../attacks/*.rs");
