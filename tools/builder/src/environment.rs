@@ -78,7 +78,7 @@ pub(crate) fn failure(output: &Output) -> String {
         let line = line.to_ascii_lowercase();
         line.starts_with("e:") || line.starts_with("error") || line.contains("no space left")
     };
-    match lines().find(is_reason).or_else(|| lines().last()) {
+    match lines().find(is_reason).or_else(|| lines().next_back()) {
         Some(line) => format!("{line} ({})", output.status),
         None => output.status.to_string(),
     }

@@ -30,11 +30,19 @@ impl Folder {
     }
 
     /// Writes a shell script that can be run.
+    ///
+    /// Another process does the writing: a program cannot be started while anybody holds it open
+    /// for writing, and what this process forks at the same moment would.
     #[cfg(unix)]
     pub fn program(&self, name: &str, script: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
-        let path = self.write(name, &format!("#!/bin/sh\n{script}\n"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let status = std::process::Command::new("/bin/sh")
+            .args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$2\" > \"$1\" && chmod 755 \"$1\"", "sh"])
+            .arg(&path)
+            .arg(script)
+            .status();
+        assert!(status.unwrap().success());
         path
     }
 }

@@ -56,6 +56,7 @@ pub(super) fn check(module: &Module, lines: &LineTable) -> Vec<Finding> {
 /// Why this symbol must not be used.
 fn missing(module: &Module, name: &str) -> Option<String> {
     if let Some(what) = name.strip_prefix(DROPPED) {
+        let what = what.replace('_', " ");
         return Some(format!(
             "a {what} can be dropped here: it must be consumed on every path (hand it on, or \
              finish what it stands for)"

@@ -50,9 +50,8 @@ pub(super) fn strip(module: &Module, edit: &mut Edit<'_>) {
         let text = edit.line(line);
         let word = text.trim();
         let label = |prefix: &str| word.starts_with(prefix) && word.ends_with(':');
-        if word.starts_with(".loc") || word.starts_with(".file") {
-            edit.remove(line);
-        } else if label("$L__tmp") || label("$L__func_begin") || label("$L__func_end") {
+        let directive = word.starts_with(".loc") || word.starts_with(".file");
+        if directive || label("$L__tmp") || label("$L__func_begin") || label("$L__func_end") {
             edit.remove(line);
         } else if word.starts_with(".target") && word.ends_with(", debug") {
             let plain = text.trim_end().trim_end_matches(", debug").to_owned();
@@ -90,9 +89,9 @@ fn chain(
 ) -> Vec<Frame> {
     let mut path = Vec::new();
     let mut level = scopes;
-    while let Some(scope) =
-        level.iter().find(|scope| scope.low <= line.into() && u64::from(line) < scope.high)
-    {
+    let covers = |scope: &&Scope| scope.low <= line.into() && u64::from(line) < scope.high;
+    // A scattered call's range may cover its neighbours', which are narrower then.
+    while let Some(scope) = level.iter().filter(covers).min_by_key(|scope| scope.high - scope.low) {
         path.push(scope);
         level = &scope.inner;
     }
@@ -113,96 +112,125 @@ fn chain(
 
 /// Reads the entries of functions and of inlined calls.
 fn scopes(module: &Module) -> Result<Vec<Scope>, String> {
-    let wrong = |error: gimli::Error| format!("its debug information: {error}");
     let sections = Assembled::of(module)?;
-    let dwarf = gimli::Dwarf::load(|id| Ok(sections.reader(id.name()))).map_err(wrong)?;
-    let mut scopes = Vec::new();
-    let mut headers = dwarf.units();
-    while let Some(header) = headers.next().map_err(wrong)? {
-        let unit = dwarf.unit(header).map_err(wrong)?;
-        let mut tree = unit.entries_tree(None).map_err(wrong)?;
-        let root = tree.root().map_err(wrong)?;
-        collect(&dwarf, &unit, root, &mut scopes).map_err(wrong)?;
-    }
-    Ok(scopes)
+    let dwarf = Dwarf {
+        info: gimli::DebugInfo::from(sections.reader(".debug_info")),
+        abbreviations: gimli::DebugAbbrev::from(sections.reader(".debug_abbrev")),
+        strings: gimli::DebugStr::from(sections.reader(".debug_str")),
+    };
+    dwarf.scopes().map_err(|error| format!("its debug information: {error}"))
 }
 
-fn collect(
-    dwarf: &gimli::Dwarf<Reader<'_>>,
-    unit: &gimli::Unit<Reader<'_>>,
-    node: gimli::EntriesTreeNode<'_, '_, '_, Reader<'_>>,
-    scopes: &mut Vec<Scope>,
-) -> gimli::Result<()> {
-    let mut children = node.children();
-    while let Some(child) = children.next()? {
-        match scope(dwarf, unit, child.entry())? {
-            Some(mut scope) => {
-                collect(dwarf, unit, child, &mut scope.inner)?;
-                scopes.push(scope);
-            }
-            // A lexical block, or a namespace: what it holds belongs to what holds it.
-            None => collect(dwarf, unit, child, scopes)?,
+/// The sections that are read. (`.debug_line` is made by ptxas and not there yet, so gimli's own
+/// bundle of sections, which insists on it, does not serve.)
+struct Dwarf<'a> {
+    info: gimli::DebugInfo<Reader<'a>>,
+    abbreviations: gimli::DebugAbbrev<Reader<'a>>,
+    strings: gimli::DebugStr<Reader<'a>>,
+}
+
+type Entry<'abbrev, 'unit, 'a> = gimli::DebuggingInformationEntry<'abbrev, 'unit, Reader<'a>>;
+
+impl<'a> Dwarf<'a> {
+    fn scopes(&self) -> gimli::Result<Vec<Scope>> {
+        let mut scopes = Vec::new();
+        let mut units = self.info.units();
+        while let Some(unit) = units.next()? {
+            let abbreviations = unit.abbreviations(&self.abbreviations)?;
+            let mut tree = unit.entries_tree(&abbreviations, None)?;
+            self.collect(&unit, tree.root()?, &mut scopes)?;
         }
+        Ok(scopes)
     }
-    Ok(())
-}
 
-fn scope(
-    dwarf: &gimli::Dwarf<Reader<'_>>,
-    unit: &gimli::Unit<Reader<'_>>,
-    entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>,
-) -> gimli::Result<Option<Scope>> {
-    let inlined = match entry.tag() {
-        gimli::DW_TAG_subprogram => false,
-        gimli::DW_TAG_inlined_subroutine => true,
-        _ => return Ok(None),
-    };
-    let number = |name| -> gimli::Result<u64> {
-        Ok(entry.attr_value(name)?.and_then(|value| value.udata_value()).unwrap_or(0))
-    };
-    let (mut low, mut high) = (u64::MAX, 0);
-    let mut ranges = dwarf.die_ranges(unit, entry)?;
-    while let Some(range) = ranges.next()? {
-        low = low.min(range.begin);
-        high = high.max(range.end);
-    }
-    if low >= high {
-        return Ok(None);
-    }
-    let call_file = match entry.attr_value(gimli::DW_AT_call_file)? {
-        Some(AttributeValue::FileIndex(index)) => index,
-        _ => number(gimli::DW_AT_call_file)?,
-    };
-    let call = inlined.then_some((
-        call_file,
-        number(gimli::DW_AT_call_line)? as u32,
-        number(gimli::DW_AT_call_column)? as u32,
-    ));
-    Ok(Some(Scope { low, high, function: name(dwarf, unit, entry)?, call, inner: Vec::new() }))
-}
-
-/// The name of a function: its own, or that of the function that it is a copy of.
-fn name(
-    dwarf: &gimli::Dwarf<Reader<'_>>,
-    unit: &gimli::Unit<Reader<'_>>,
-    entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>,
-) -> gimli::Result<Option<Arc<str>>> {
-    if let Some(value) = entry.attr_value(gimli::DW_AT_name)? {
-        return Ok(Some(dwarf.attr_string(unit, value)?.to_string_lossy().as_ref().into()));
-    }
-    match entry.attr_value(gimli::DW_AT_abstract_origin)? {
-        Some(AttributeValue::UnitRef(offset)) => name(dwarf, unit, &unit.entry(offset)?),
-        Some(AttributeValue::DebugInfoRef(offset)) => {
-            let mut headers = dwarf.units();
-            while let Some(header) = headers.next()? {
-                if let Some(inside) = offset.to_unit_offset(&header) {
-                    let unit = dwarf.unit(header)?;
-                    return name(dwarf, &unit, &unit.entry(inside)?);
+    fn collect(
+        &self,
+        unit: &gimli::UnitHeader<Reader<'a>>,
+        node: gimli::EntriesTreeNode<'_, '_, '_, Reader<'a>>,
+        scopes: &mut Vec<Scope>,
+    ) -> gimli::Result<()> {
+        let mut children = node.children();
+        while let Some(child) = children.next()? {
+            match self.scope(unit, child.entry())? {
+                Some(mut scope) => {
+                    self.collect(unit, child, &mut scope.inner)?;
+                    scopes.push(scope);
                 }
+                // A lexical block, or a namespace: what it holds belongs to what holds it.
+                None => self.collect(unit, child, scopes)?,
             }
-            Ok(None)
         }
-        _ => Ok(None),
+        Ok(())
+    }
+
+    fn scope(
+        &self,
+        unit: &gimli::UnitHeader<Reader<'a>>,
+        entry: &Entry<'_, '_, 'a>,
+    ) -> gimli::Result<Option<Scope>> {
+        let inlined = match entry.tag() {
+            gimli::DW_TAG_subprogram => false,
+            gimli::DW_TAG_inlined_subroutine => true,
+            _ => return Ok(None),
+        };
+        let Some(AttributeValue::Addr(low)) = entry.attr_value(gimli::DW_AT_low_pc)? else {
+            return Ok(None);
+        };
+        let high = match entry.attr_value(gimli::DW_AT_high_pc)? {
+            Some(AttributeValue::Addr(high)) => high,
+            Some(size) => low + size.udata_value().unwrap_or(0),
+            None => return Ok(None),
+        };
+        let number = |name| -> gimli::Result<u64> {
+            Ok(match entry.attr_value(name)? {
+                Some(AttributeValue::FileIndex(index)) => index,
+                value => value.and_then(|value| value.udata_value()).unwrap_or(0),
+            })
+        };
+        let call = (
+            number(gimli::DW_AT_call_file)?,
+            number(gimli::DW_AT_call_line)? as u32,
+            number(gimli::DW_AT_call_column)? as u32,
+        );
+        Ok(Some(Scope {
+            low,
+            high,
+            function: self.name(unit, entry)?,
+            call: inlined.then_some(call),
+            inner: Vec::new(),
+        }))
+    }
+
+    /// The name of a function: its own, or that of the function that it is a copy of.
+    fn name(
+        &self,
+        unit: &gimli::UnitHeader<Reader<'a>>,
+        entry: &Entry<'_, '_, 'a>,
+    ) -> gimli::Result<Option<Arc<str>>> {
+        match entry.attr_value(gimli::DW_AT_name)? {
+            Some(AttributeValue::String(name)) => return Ok(Some(name.to_string_lossy().into())),
+            Some(AttributeValue::DebugStrRef(offset)) => {
+                return Ok(Some(self.strings.get_str(offset)?.to_string_lossy().into()));
+            }
+            _ => {}
+        }
+        let copied_from = |unit: &gimli::UnitHeader<Reader<'a>>, offset| {
+            let abbreviations = unit.abbreviations(&self.abbreviations)?;
+            self.name(unit, &unit.entry(&abbreviations, offset)?)
+        };
+        match entry.attr_value(gimli::DW_AT_abstract_origin)? {
+            Some(AttributeValue::UnitRef(offset)) => copied_from(unit, offset),
+            Some(AttributeValue::DebugInfoRef(offset)) => {
+                let mut units = self.info.units();
+                while let Some(unit) = units.next()? {
+                    if let Some(inside) = offset.to_unit_offset(&unit) {
+                        return copied_from(&unit, inside);
+                    }
+                }
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
     }
 }
 

@@ -166,3 +166,92 @@ fn set_run_bits(bin: &Path) -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+
+    const PTXAS: &str = "echo 'Cuda compilation tools, release 13.5, V13.5.37'";
+
+    /// A Python whose pip downloads one wheel, and whose unzip forgets the run bits.
+    const PYTHON: &str = r#"echo "$@" >> "$BENCH/python.log"
+case "$*" in
+*"pip download"*)
+  while [ "$1" != --dest ]; do shift; done
+  /bin/mkdir -p "$2" && : > "$2/nvcc.whl" ;;
+*"zipfile -e"*)
+  /bin/mkdir -p "$5/nvidia/cu13/bin" && printf '#!/bin/sh\necho release 13.5, V13.5.37\n' > "$5/nvidia/cu13/bin/ptxas" ;;
+esac"#;
+
+    fn bench(name: &str, python: Option<&str>) -> (Folder, Environment, Store) {
+        let folder = Folder::new(name);
+        let mut env = Environment::default();
+        env.set("PATH", folder.path("bin"));
+        env.set("BENCH", folder.path(""));
+        if let Some(python) = python {
+            folder.program("bin/python3", python);
+        }
+        let store = Store::at(folder.path("tools"));
+        (folder, env, store)
+    }
+
+    #[test]
+    fn the_wheels_are_unpacked_and_found() {
+        let (folder, env, store) = bench("cuda-good", Some(PYTHON));
+        fetch(&env, &store, &mut |_| {}).unwrap();
+        let own =
+            Tool { path: folder.path("tools/cuda-13.5/nvidia/cu13/bin/ptxas"), release: (13, 5) };
+        assert!(find(&env, &store, "ptxas").contains(&own));
+        // Offline afterwards.
+        fs::remove_file(folder.path("bin/python3")).unwrap();
+        fetch(&env, &store, &mut |_| {}).unwrap();
+    }
+
+    #[test]
+    fn a_toolkit_that_is_there_comes_first() {
+        let (folder, mut env, store) = bench("cuda-order", None);
+        folder.program("bin/ptxas", &PTXAS.replace("13.5", "12.0"));
+        folder.program("toolkit/bin/ptxas", PTXAS);
+        env.set("CUDA_HOME", folder.path("toolkit"));
+        let found = find(&env, &store, "ptxas");
+        assert_eq!(found[0], Tool { path: folder.path("toolkit/bin/ptxas"), release: (13, 5) });
+        assert_eq!(found.last().unwrap().release, (12, 0));
+    }
+
+    #[test]
+    fn a_failed_download_says_why_and_is_not_repeated_by_builds() {
+        let script = r#"echo "$@" >> "$BENCH/python.log"; echo 'ERROR: no network' >&2; exit 1"#;
+        let (folder, env, store) = bench("cuda-network", Some(script));
+        for _ in 0..2 {
+            let error = fetch_once(&env, &store, &mut |_| {}).unwrap_err().to_string();
+            assert!(error.contains("ERROR: no network"), "{error}");
+            assert!(error.contains("CUDA_HOME"), "{error}");
+        }
+        let log = fs::read_to_string(folder.path("python.log")).unwrap();
+        assert_eq!(log.lines().count(), 1, "{log}");
+        assert_eq!(store.get("cuda-13.5"), None);
+
+        // Whoever asks for it gets another try, and success is remembered.
+        folder.program("bin/python3", PYTHON);
+        fetch(&env, &store, &mut |_| {}).unwrap();
+        fetch_once(&env, &store, &mut |_| {}).unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_leaves_nothing() {
+        let script = PYTHON.replace("*\"zipfile -e\"*)", "*zipfile*) echo 'OSError: [Errno 28] No space left on device' >&2; exit 1 ;;\n*never*)");
+        let (_folder, env, store) = bench("cuda-disk", Some(&script));
+        let error = fetch(&env, &store, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("No space left on device"), "{error}");
+        let files = fs::read_dir(store.root()).unwrap().map(|file| file.unwrap().file_name());
+        assert_eq!(files.collect::<Vec<_>>(), ["cuda-13.5.lock"]);
+    }
+
+    #[test]
+    fn without_python_the_message_says_so() {
+        let (_folder, env, store) = bench("cuda-python", None);
+        let error = fetch(&env, &store, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("there is no `python3` on PATH"), "{error}");
+    }
+}

@@ -183,3 +183,182 @@ fn unpack(env: &Environment, archive: &Path, folder: &str, dir: &Path) -> Result
     }
     Ok(())
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+
+    /// A machine with nothing but the programs that a test puts on it.
+    struct Bench {
+        folder: Folder,
+        env: Environment,
+        toolchain: Toolchain,
+        store: Store,
+        machine: debian::Machine,
+    }
+
+    /// An apt that knows one package and writes down what it is asked.
+    const APT: &str = r#"echo "$@" >> "$BENCH/apt.log"
+case "$*" in
+*download*) echo archive > rust-src_1.95.0-1_all.deb ;;
+esac"#;
+
+    /// A dpkg-deb whose archive holds the library and something that is not wanted.
+    const DPKG: &str = r#"cd "$BENCH" && /bin/mkdir -p a/usr/src/rustc-1.95.0/library/core/src a/usr/src/rustc-1.95.0/compiler
+: > a/usr/src/rustc-1.95.0/library/Cargo.lock
+: > a/usr/src/rustc-1.95.0/library/core/src/lib.rs
+: > a/usr/src/rustc-1.95.0/compiler/big
+cd a && exec "$TAR" --create ./usr"#;
+
+    impl Bench {
+        fn new(name: &str) -> Self {
+            let folder = Folder::new(name);
+            let tar = Environment::of_process().find("tar").unwrap();
+            let mut env = Environment::default();
+            env.set("PATH", folder.path("bin"));
+            env.set("BENCH", folder.path(""));
+            env.set("TAR", &tar);
+            folder.write("apt/sources.list", "deb mirror://x/debian bookworm main\n");
+            folder.write("os-release", "ID=debian\nVERSION_CODENAME=bookworm\n");
+            folder.write("sysroot/bin/rustc", "");
+            Self {
+                toolchain: Toolchain {
+                    rustc: "rustc".into(),
+                    release: "1.95.0".into(),
+                    sysroot: folder.path("sysroot"),
+                },
+                store: Store::at(folder.path("tools")),
+                machine: debian::Machine {
+                    apt: folder.path("apt"),
+                    os_release: folder.path("os-release"),
+                },
+                env,
+                folder,
+            }
+        }
+
+        fn real_tar(&self) {
+            self.folder.program("bin/tar", "exec \"$TAR\" \"$@\"");
+        }
+
+        fn provide(&self) -> Result<RustSrc, Error> {
+            let Self { env, toolchain, store, machine, .. } = self;
+            provide_on(env, toolchain, store, machine, &mut |_| {})
+        }
+
+        fn log(&self) -> String {
+            fs::read_to_string(self.folder.path("apt.log")).unwrap_or_default()
+        }
+
+        /// What lies in the store, locks aside.
+        fn left(&self) -> Vec<String> {
+            let files = fs::read_dir(self.store.root()).unwrap();
+            let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+            names.filter(|name| !name.ends_with(".lock")).collect()
+        }
+    }
+
+    #[test]
+    fn the_package_is_unpacked_and_used_offline_afterwards() {
+        let mut bench = Bench::new("rust-src-good");
+        bench.folder.program("bin/apt-get", APT);
+        bench.folder.program("bin/dpkg-deb", DPKG);
+        bench.real_tar();
+        let library = bench.store.path("rust-src-1.95.0").join("library");
+        assert_eq!(bench.provide().unwrap(), RustSrc::Store(library.clone()));
+        let kept: Vec<_> = fs::read_dir(library.parent().unwrap()).unwrap().collect();
+        assert_eq!(kept.len(), 1, "only the library is kept: {kept:?}");
+        let log = bench.log();
+        assert!(log.contains("download rust-src=1.95.0*"), "{log}");
+        assert!(log.contains("Dir::Etc::SourceParts=/dev/null"), "{log}");
+
+        bench.env.set("PATH", "/nonexistent");
+        assert_eq!(bench.provide().unwrap(), RustSrc::Store(library));
+    }
+
+    #[test]
+    fn without_a_network_each_way_says_why_and_nothing_is_left() {
+        let bench = Bench::new("rust-src-network");
+        bench.folder.program("bin/rustup", "echo 'error: could not download' >&2; exit 1");
+        bench.folder.program(
+            "bin/apt-get",
+            "echo 'E: Failed to fetch the index' >&2; echo 'E: Some index files failed' >&2; exit 100",
+        );
+        let error = bench.provide().unwrap_err().to_string();
+        for expected in [
+            "rust-src",
+            "rustup: rustup component add: error: could not download",
+            "trixie-backports: apt-get update: E: Failed to fetch the index",
+            "rustup component add rust-src --toolchain 1.95.0",
+        ] {
+            assert!(error.contains(expected), "{expected:?} is not in\n{error}");
+        }
+        assert_eq!(bench.left(), [""; 0]);
+    }
+
+    #[test]
+    fn a_full_disk_leaves_nothing() {
+        let bench = Bench::new("rust-src-disk");
+        bench.folder.program("bin/apt-get", APT);
+        bench.folder.program("bin/dpkg-deb", DPKG);
+        // It has written something before it fails.
+        bench.folder.program(
+            "bin/tar",
+            r#"while [ "$1" != --directory ]; do shift; done
+: > "$2/half"
+echo 'tar: x: Cannot write: No space left on device' >&2; exit 2"#,
+        );
+        let error = bench.provide().unwrap_err().to_string();
+        assert!(error.contains("cannot unpack"), "{error}");
+        assert!(error.contains("No space left on device"), "{error}");
+        assert_eq!(bench.left(), [""; 0]);
+    }
+
+    #[test]
+    fn rustup_is_left_alone_where_its_owner_says_so() {
+        let mut bench = Bench::new("rust-src-forbidden");
+        bench.folder.program("bin/rustup", r#": > "$BENCH/called""#);
+        bench.env.set("RUSTUP_AUTO_INSTALL", "0");
+        let error = bench.provide().unwrap_err().to_string();
+        assert!(error.contains("RUSTUP_AUTO_INSTALL=0 forbids it"), "{error}");
+        assert!(!bench.folder.path("called").exists());
+    }
+
+    #[test]
+    fn rustup_comes_first_where_it_may() {
+        let bench = Bench::new("rust-src-rustup");
+        bench.folder.program(
+            "bin/rustup",
+            r#"l="$BENCH/sysroot/lib/rustlib/src/rust/library"
+/bin/mkdir -p "$l/core/src" && : > "$l/Cargo.lock" && : > "$l/core/src/lib.rs""#,
+        );
+        bench.folder.program("bin/apt-get", APT);
+        assert!(matches!(bench.provide().unwrap(), RustSrc::Toolchain(_)));
+        assert_eq!(bench.log(), "");
+    }
+
+    #[test]
+    fn two_at_once_fetch_once() {
+        let bench = Bench::new("rust-src-two");
+        bench.folder.program("bin/apt-get", APT);
+        bench.folder.program("bin/dpkg-deb", DPKG);
+        bench.real_tar();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| bench.provide().unwrap());
+            }
+        });
+        assert_eq!(bench.log().matches(" download ").count(), 1, "{}", bench.log());
+    }
+
+    #[test]
+    fn nothing_is_asked_when_downloads_are_switched_off() {
+        let mut bench = Bench::new("rust-src-offline");
+        bench.folder.program("bin/apt-get", APT);
+        bench.env.set("BATON_OFFLINE", "1");
+        let error = bench.provide().unwrap_err().to_string();
+        assert!(error.contains("BATON_OFFLINE is set"), "{error}");
+        assert_eq!(bench.log(), "");
+    }
+}
