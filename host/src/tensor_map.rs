@@ -12,6 +12,8 @@
 //! On a GPU the driver encodes the map, on the emulator `baton-emulator` does, in its own format. The
 //! rules are checked in one place, before either, so that what the emulator takes a GPU takes too.
 
+use baton::global::Store;
+use baton::global::{Load, Store};
 use baton::launch::TensorMap;
 use baton::tile::{BulkTile, Element, ElementType, Swizzle};
 use baton_emulator::tensor_map::{self as map, TensorMapDesc};
@@ -59,7 +61,7 @@ impl<T: Element> Buffer<T> {
     pub fn tensor_map<Tile: BulkTile<Element = T>>(
         &self,
         matrix: Matrix,
-    ) -> Result<TensorMap<'_, Tile>, Error> {
+    ) -> Result<TensorMap<'_, Tile, Load>, Error> {
         self.encode(matrix)
     }
 
@@ -67,14 +69,15 @@ impl<T: Element> Buffer<T> {
     pub fn tensor_map_mut<Tile: BulkTile<Element = T>>(
         &mut self,
         matrix: Matrix,
-    ) -> Result<TensorMap<'_, Tile>, Error> {
+    ) -> Result<TensorMap<'_, Tile, Store>, Error> {
         self.encode(matrix)
     }
 
-    fn encode<Tile: BulkTile<Element = T>>(
+    /// Encodes a map for the access that a caller's borrow allows.
+    fn encode<Tile: BulkTile<Element = T>, A>(
         &self,
         matrix: Matrix,
-    ) -> Result<TensorMap<'_, Tile>, Error> {
+    ) -> Result<TensorMap<'_, Tile, A>, Error> {
         let Matrix { rows, cols, pitch } = matrix;
         let refuse = |hint| Error::MatrixDoesNotFit { rows, cols, pitch, len: self.len(), hint };
         if pitch < cols {
@@ -101,8 +104,8 @@ impl<T: Element> Buffer<T> {
         };
         let encoded = encoded.map_err(refuse)?;
         // SAFETY: this device's encoder has encoded it; element type, box and swizzle are those of
-        // `Tile`, and `span` has checked that the matrix lies in this buffer, which the result
-        // borrows.
+        // `Tile` (1); `span` has checked that the matrix lies in this buffer, which the callers lend to
+        // the result as its access demands (2).
         Ok(unsafe { TensorMap::from_encoded(self.device().id(), encoded) })
     }
 }

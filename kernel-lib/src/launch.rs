@@ -14,7 +14,7 @@
 //! | `u8` … `u64`, `i8` … `i64`, `usize`, `isize`, `f32`, `f64` | the same | its own |
 //! | `ReadOnly<T>` | [`DeviceSlice<'a, T>`](DeviceSlice) | address and length, 16 |
 //! | `GlobalPtr<T>` | [`DeviceSliceMut<'a, T>`](DeviceSliceMut) | address and length, 16 |
-//! | `TensorMap<Tile>` | [`TensorMap<'a, Tile>`](TensorMap) | 128 |
+//! | `TensorMap<Tile, A>` | [`TensorMap<'a, Tile, A>`](TensorMap) | 128 |
 //!
 //! The lifetimes are those of the buffers: a [`Call`] borrows every buffer that its kernel may
 //! touch, mutably where it may write. `baton-host` makes these values and consumes the call; this
@@ -28,6 +28,8 @@ extern crate std;
 use core::fmt;
 use core::marker::PhantomData;
 use std::vec::Vec;
+
+use crate::global::Load;
 
 /// A type that a kernel can take as a parameter.
 ///
@@ -204,27 +206,35 @@ slices!(DeviceSliceMut, "and nothing else may access them.");
 #[repr(C, align(64))]
 pub struct EncodedTensorMap(pub [u64; 16]);
 
-/// A tensor map: the host argument for a kernel's `TensorMap<Tile>`.
+/// A tensor map: the host argument for a kernel's `TensorMap<Tile, A>`.
 ///
 /// It describes a tensor in a device buffer, cut into tiles of type `Tile`, and borrows that buffer
-/// for `'a`. Only `baton-host` can encode one, because only the device's driver knows the format.
-///
-/// It is no more `Clone` than a `&mut` is, because a kernel may store through it: encode one for each
-/// parameter.
-pub struct TensorMap<'a, Tile> {
+/// for `'a`: shared if kernels only [`Load`] through it, exclusively if they
+/// [`Store`](crate::global::Store), and so the one is `Copy` and the other is not. Only `baton-host` can encode one, because only the device's driver
+/// knows the format.
+pub struct TensorMap<'a, Tile, A = Load> {
     device: DeviceId,
     encoded: EncodedTensorMap,
     borrow: PhantomData<&'a ()>,
-    tile: PhantomData<fn() -> Tile>,
+    tile: PhantomData<fn() -> (Tile, A)>,
 }
 
-impl<Tile> TensorMap<'_, Tile> {
+impl<Tile> Clone for TensorMap<'_, Tile, Load> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Tile> Copy for TensorMap<'_, Tile, Load> {}
+
+impl<Tile, A> TensorMap<'_, Tile, A> {
     /// A tensor map from what the device's driver encoded.
     ///
     /// # Safety
-    /// `encoded` must be a tensor map of `device` whose element type, box and swizzle are those of
-    /// `Tile`, over memory that stays allocated for the lifetime, and that nothing but the kernels
-    /// which are given it accesses where they may store through it.
+    /// 1. `encoded` must be a tensor map of `device` whose element type, box and swizzle are those of
+    ///    `Tile`.
+    /// 2. For the lifetime, the memory that it describes must stay allocated, and nothing may write it
+    ///    (for [`Load`]) or access it otherwise (for [`Store`](crate::global::Store)).
     pub unsafe fn from_encoded(device: DeviceId, encoded: EncodedTensorMap) -> Self {
         Self { device, encoded, borrow: PhantomData, tile: PhantomData }
     }
@@ -240,7 +250,7 @@ impl<Tile> TensorMap<'_, Tile> {
     }
 }
 
-impl<Tile> fmt::Debug for TensorMap<'_, Tile> {
+impl<Tile, A> fmt::Debug for TensorMap<'_, Tile, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TensorMap").field("device", &self.device).finish_non_exhaustive()
     }
@@ -275,7 +285,7 @@ impl Params {
     }
 
     /// Appends a tensor map by value.
-    pub fn push_tensor_map<Tile>(&mut self, map: &TensorMap<'_, Tile>) {
+    pub fn push_tensor_map<Tile, A>(&mut self, map: &TensorMap<'_, Tile, A>) {
         self.points_into(map.device);
         self.bytes.push(map.encoded.0.iter().flat_map(|word| word.to_le_bytes()).collect());
     }

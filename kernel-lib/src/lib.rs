@@ -1,2 +1,81 @@
-//! Device library.
+//! NVIDIA GPU kernels in Rust whose synchronisation the compiler checks.
+//!
+//! A barrier in a GPU kernel is a baton: it hands a piece of memory from the threads that filled it to the
+//! threads that read it. In CUDA that hand-over is a comment; here it is a type. You cannot touch what you
+//! were not handed, and you cannot hand on what you have not fenced.
+//!
+//! # Three ideas
+//! 1. **Tokens** ([`token`]) stand for sets of threads. Every thread of the set holds one copy; every
+//!    operation takes `&mut` of the token of the set that acts, so a collective can only be called where the
+//!    whole set is.
+//! 2. **Typed hand-overs** ([`stages`], [`accumulator`], [`staging`], [`exchange`], [`mailbox`]): each piece of
+//!    memory is a value whose type says who touched it last and how. Handing it on consumes it.
+//! 3. **Access paths** ([`path`]): ordinary accesses, the async proxy, tensor memory. What must stand between
+//!    two accesses of different paths is one table, and a missing step is a type error that names it.
+//!
+//! # Layers
+//! [`ptx`] has one function for each instruction form and is `unsafe`; everything else is built on it and is
+//! safe, except the claim of raw memory at the top of a kernel.
+//!
+//! # On the host
+//! The crate compiles for the host too: instruction bodies are unreachable there, so that documentation,
+//! tests and an IDE work with plain cargo, and `#[baton::kernel]` gives the host a typed launch.
 #![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, link_llvm_intrinsics, allow_internal_unstable, abi_ptx)
+)]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+
+pub use baton_macros::{kernel, shared};
+pub use print::{assert, print, println};
+
+pub mod accumulator;
+mod cursor;
+mod dropped;
+mod entry;
+pub mod exchange;
+pub mod float;
+pub mod global;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod launch;
+pub mod layout;
+pub mod mailbox;
+pub mod path;
+pub mod print;
+pub mod ptx;
+pub mod scope;
+pub mod sem;
+mod shared_access;
+pub mod stages;
+pub mod staging;
+pub mod tile;
+pub mod token;
+
+#[doc(hidden)]
+pub mod macro_support {
+    //! What the macros of this crate expand to; no part of the interface.
+    pub use crate::entry::*;
+}
+
+/// Fails the compilation with `message` unless `condition` holds; called in constants only.
+#[track_caller]
+pub(crate) const fn require(condition: bool, message: &str) {
+    if !condition {
+        panic!("{}", message)
+    }
+}
+
+/// What kernels usually import.
+pub mod prelude {
+    pub use crate::accumulator::Accs;
+    pub use crate::exchange::Exchange;
+    pub use crate::float::{bf16, f16};
+    pub use crate::global::{GlobalPtr, ReadOnly, TensorMap};
+    pub use crate::layout::NoShared;
+    pub use crate::scope::{Cluster, Gpu, Sys};
+    pub use crate::stages::{ByBulk, ByMma, ByThreads, Stages};
+    pub use crate::staging::Staging;
+    pub use crate::tile::{Linear, Tile};
+    pub use crate::token::{Cta, Exit, Set, Thread, Warp, Warpgroup, warp, warpgroup};
+}

@@ -1,1 +1,63 @@
-//! Macros of baton.
+//! The macros of baton. Use them through the library: `#[baton::kernel]`, `baton::shared!`, `baton::println!`.
+
+use proc_macro::TokenStream;
+
+mod kernel;
+mod print;
+mod shared;
+
+/// Makes a kernel of a function.
+///
+/// For the GPU the function becomes an entry point; for the host, a function of the same name that takes the
+/// kernel's arguments and returns a `baton::launch::Call`, so that wrong or missing arguments do not compile.
+///
+/// ```ignore
+/// #[baton::kernel(threads = 192, min_ctas = 1)]
+/// pub fn gemm(cta: Cta<'_, Smem, 192>, a: TensorMap<A>, k_steps: u32) -> Exit<'_> { … }
+/// ```
+///
+/// - `threads = N`: threads of a CTA, the same number as in the root token's type.
+/// - `cluster = N`: CTAs of a cluster along x.
+/// - `min_ctas = N`: CTAs that must fit on one multiprocessor (`.minnctapersm`).
+/// - `instances(name = <T, …>, …)`: for a generic kernel, its entry points and their type arguments.
+///
+/// The first parameter is the root token, the others are scalars, `ReadOnly<T>`, `GlobalPtr<T>` or
+/// `TensorMap<Tile>`; the kernel returns the `Exit` of its joined token.
+#[proc_macro_attribute]
+pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(attributes.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Declares the shared and tensor memory of a kernel's CTA as a type.
+///
+/// ```ignore
+/// shared! {
+///     /// What the CTA holds.
+///     pub struct Smem in smem { ab: Stages<4, AB>, acc: Accs<2, 128, 256>, c: Staging<CTile> }
+/// }
+/// ```
+///
+/// makes the layout `Smem`, the module `smem` with a tag type for each field, and `smem::Parts`, which
+/// `cta.claim()` returns. Offsets, bytes and columns are computed from the fields' types. At most one field
+/// uses tensor memory.
+#[proc_macro]
+pub fn shared(item: TokenStream) -> TokenStream {
+    shared::expand(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Prints a line on the device: `println!("x = {} {:x}", a, b)`.
+///
+/// The format string is Rust's, as far as the device's `vprintf` has it: `{}`, `{name}`, `{0}`, `{:x}`,
+/// `{:X}`, `{:o}`, `{:e}`, `{:.3}`, widths, `<`, `>`, `+`, `#` and `0`. Anything else is an error here.
+#[proc_macro]
+pub fn println(input: TokenStream) -> TokenStream {
+    print::expand(input.into(), true).into()
+}
+
+/// As [`println!`], without the line's end.
+#[proc_macro]
+pub fn print(input: TokenStream) -> TokenStream {
+    print::expand(input.into(), false).into()
+}

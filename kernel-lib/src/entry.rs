@@ -1,0 +1,82 @@
+//! What `#[baton::kernel]` expands to, on either side.
+
+use crate::require;
+
+/// Fails the compilation when the attribute and the root token disagree.
+#[track_caller]
+pub const fn same_threads(attribute: u32, token: u32) {
+    require(
+        attribute == token,
+        "rule F1: `threads = …` in `#[baton::kernel]` and the number in the type of the root token `Cta` differ",
+    );
+}
+
+/// The host's call of a kernel; see `#[baton::kernel]`.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub fn call<'a>(
+    kernel: &'static str,
+    threads: u32,
+    cluster: u32,
+    min_ctas: u32,
+    dynamic_shared: u32,
+    params: crate::launch::Params,
+) -> crate::launch::Call<'a> {
+    let shape = crate::launch::Shape {
+        threads: [threads, 1, 1],
+        cluster: if cluster == 0 { None } else { Some([cluster, 1, 1]) },
+        min_ctas,
+        dynamic_shared,
+    };
+    // SAFETY: the attribute macro pushes the parameters of the entry that it makes of the same function, and gives
+    // the call the lifetime of the borrows that it pushed.
+    unsafe { crate::launch::Call::new(kernel, shape, params) }
+}
+
+/// A line of metadata in the PTX, for the builder.
+#[cfg(target_arch = "nvptx64")]
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unstable(asm_experimental_arch)]
+macro_rules! __baton_comment {
+    ($text:literal $(, $value:expr)*) => {
+        ::core::arch::global_asm!($text $(, const $value)*);
+    };
+}
+
+/// An entry point.
+#[cfg(target_arch = "nvptx64")]
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unstable(abi_ptx)]
+macro_rules! __baton_entry {
+    ($name:ident($($param:ident: $ty:ty),*) $body:block) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name($($param: $ty),*) $body
+    };
+}
+
+/// The generic address of a kernel parameter.
+#[cfg(target_arch = "nvptx64")]
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unstable(asm_experimental_arch)]
+macro_rules! __baton_param_address {
+    ($symbol:literal) => {{
+        let address: u64;
+        // The parameter's address is a constant of the launch.
+        ::core::arch::asm!(
+            ::core::concat!("{{ .reg .b64 at; mov.b64 at, ", $symbol, "; cvta.param.u64 {}, at; }}"),
+            out(reg64) address,
+            options(pure, nomem, nostack)
+        );
+        address
+    }};
+}
+
+/// A panic ends the grid with an error at the host's next call.
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    crate::ptx::control::trap()
+}

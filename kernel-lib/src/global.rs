@@ -1,0 +1,306 @@
+//! Global memory as a kernel sees it: typed pointers and tensor maps, all of them kernel parameters.
+//!
+//! A kernel gets no references: another thread may write behind them, and `noalias` would let the compiler
+//! use the read-only cache or move loads across synchronisation. [`ReadOnly`] is what nobody writes during the
+//! launch (the host lends the buffer by `&`), [`GlobalPtr`] what this kernel alone may touch (`&mut`), and a
+//! [`TensorMap`] describes a matrix to the bulk copy engine, in boxes of its tile type.
+
+use core::marker::PhantomData;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::launch;
+use crate::ptx::addr::{Addr, Global};
+use crate::ptx::{ld, st};
+use crate::shared_access::check;
+use crate::tile::{BulkTile, Element};
+use crate::token::Cta;
+
+/// An array in global memory that nobody writes during the launch (rule A10).
+#[repr(C)]
+pub struct ReadOnly<T> {
+    address: u64,
+    len: u64,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for ReadOnly<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for ReadOnly<T> {}
+
+impl<T: Element> ReadOnly<T> {
+    /// Number of elements.
+    #[inline(always)]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Element `index`. Traps when it is out of range.
+    ///
+    /// # PTX
+    /// `ld.global`, weak (ISA 9.7.9.8).
+    #[inline(always)]
+    pub fn get(&self, index: u64) -> T {
+        check(index < self.len);
+        // SAFETY: in range, and nobody writes the array during the launch: the host lends it by `&`.
+        unsafe { read_global(Addr::from_raw(self.address + index * size_of::<T>() as u64)) }
+    }
+}
+
+/// An array in global memory that the launch may write; no other argument of the launch overlaps it.
+#[repr(C)]
+pub struct GlobalPtr<T> {
+    address: u64,
+    len: u64,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> GlobalPtr<T> {
+    /// Number of elements.
+    #[inline(always)]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements, dealt out to the threads of the grid: thread `t` of `n` owns elements `t`, `t + n`,
+    /// `t + 2n`, … (rule A13). Needs no `unsafe`: no element has two owners, and the pointer is consumed.
+    #[inline(always)]
+    pub fn partition<L, const THREADS: u32>(self, cta: &Cta<'_, L, THREADS>) -> Partition<T> {
+        let [x, y, z] = cta.index();
+        let [nx, ny, nz] = cta.grid();
+        let block = x as u64 + nx as u64 * (y as u64 + ny as u64 * z as u64);
+        let threads = THREADS as u64;
+        Partition {
+            address: self.address,
+            len: self.len,
+            first: block * threads + crate::token::Set::rank(cta) as u64,
+            step: threads * (nx as u64 * ny as u64 * nz as u64),
+            element: PhantomData,
+        }
+    }
+
+    /// The address, for code that claims the memory in its own way.
+    #[inline(always)]
+    pub fn address(&self) -> Addr<Global> {
+        Addr::from_raw(self.address)
+    }
+}
+
+/// The elements of a [`GlobalPtr`] that one thread owns.
+pub struct Partition<T> {
+    address: u64,
+    len: u64,
+    first: u64,
+    step: u64,
+    element: PhantomData<*mut T>,
+}
+
+impl<T: Element> Partition<T> {
+    /// How many elements this thread owns.
+    #[inline(always)]
+    pub fn len(&self) -> u64 {
+        if self.first >= self.len { 0 } else { (self.len - self.first - 1) / self.step + 1 }
+    }
+
+    /// Whether this thread owns none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.first >= self.len
+    }
+
+    /// The index in the whole array of this thread's element `k`.
+    #[inline(always)]
+    pub fn index(&self, k: u64) -> u64 {
+        self.first + k * self.step
+    }
+
+    /// Reads this thread's element `k`. Traps when there is none.
+    #[inline(always)]
+    pub fn get(&self, k: u64) -> T {
+        let index = self.index(k);
+        check(index < self.len);
+        // SAFETY: in range, and this thread's own.
+        unsafe { read_global(Addr::from_raw(self.address + index * size_of::<T>() as u64)) }
+    }
+
+    /// Writes this thread's element `k`. Traps when there is none.
+    #[inline(always)]
+    pub fn put(&mut self, k: u64, value: T) {
+        let index = self.index(k);
+        check(index < self.len);
+        // SAFETY: in range, and this thread's own.
+        unsafe { write_global(Addr::from_raw(self.address + index * size_of::<T>() as u64), value) }
+    }
+}
+
+/// Loads one element of global memory with a weak `ld.global`.
+///
+/// # Safety
+/// 1. `at` is aligned and inside an allocation.
+/// 2. Nobody writes it without synchronisation between.
+#[inline(always)]
+pub(crate) unsafe fn read_global<T: Element>(at: Addr<Global>) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { ld::ld_weak(at) }
+}
+
+/// Stores one element of global memory with a weak `st.global`.
+///
+/// # Safety
+/// 1. `at` is aligned and inside an allocation.
+/// 2. Nobody else touches it without synchronisation between.
+#[inline(always)]
+pub(crate) unsafe fn write_global<T: Element>(at: Addr<Global>, value: T) {
+    // SAFETY: the caller's promise.
+    unsafe { st::st_weak(at, value) }
+}
+
+/// A matrix in global memory, described to the bulk copy engine in boxes of the tile `T`.
+///
+/// The box is the tile's, so the bytes that a load delivers are the bytes that its barrier expects (rule C8). A
+/// map is for [`Load`] or for [`Store`]: the host lends the matrix by `&` or by `&mut`, so that no launch reads
+/// through one map what it writes through another.
+pub struct TensorMap<T, A = Load> {
+    address: u64,
+    tile: PhantomData<fn() -> (T, A)>,
+}
+
+/// A tensor map that bulk copies read through.
+pub enum Load {}
+/// A tensor map that bulk copies write through.
+pub enum Store {}
+
+impl<T, A> Clone for TensorMap<T, A> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T, A> Copy for TensorMap<T, A> {}
+
+impl<T: BulkTile, A> TensorMap<T, A> {
+    /// The tile whose first element is at (`row`, `col`) of the matrix. What lies outside the matrix is zero
+    /// on a load and left out on a store.
+    #[inline(always)]
+    pub fn at(&self, row: i32, col: i32) -> TileAt<T, A> {
+        TileAt { map: self.address, row, col, tile: PhantomData }
+    }
+
+    /// Fetches the map itself into the cache of the copy engine.
+    ///
+    /// # PTX
+    /// `prefetch.tensormap`, PTX 8.0, sm_90 (ISA 9.7.9.21).
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        // SAFETY: the address of a tensor map that the host encoded.
+        unsafe { crate::ptx::tensor::prefetch_tensormap(Addr::from_raw(self.address)) }
+    }
+}
+
+/// One tile of a matrix: what a load reads, or a store writes.
+pub struct TileAt<T, A = Load> {
+    pub(crate) map: u64,
+    pub(crate) row: i32,
+    pub(crate) col: i32,
+    tile: PhantomData<fn() -> (T, A)>,
+}
+
+/// How the entry of a kernel receives a parameter.
+///
+/// # Safety
+/// `Abi` has the size and alignment that the host's `KernelParam` of the type pushes.
+#[doc(hidden)]
+pub unsafe trait ReceiveParam: Sized {
+    /// What stands in the parameter list.
+    type Abi;
+    /// Alignment that the parameter needs beyond its type's own; 0 if none.
+    const ALIGN: u32 = 0;
+    /// # Safety
+    /// `abi` is a parameter of the running kernel, and `address` gives its generic address.
+    unsafe fn receive(abi: Self::Abi, address: impl FnOnce() -> u64) -> Self;
+}
+
+macro_rules! scalars {
+    ($($t:ty)*) => {$(
+        // SAFETY: the scalar itself.
+        unsafe impl ReceiveParam for $t {
+            type Abi = $t;
+            #[inline(always)]
+            unsafe fn receive(abi: $t, _: impl FnOnce() -> u64) -> $t { abi }
+        }
+    )*};
+}
+scalars! { u8 u16 u32 u64 i8 i16 i32 i64 usize isize f32 f64 }
+
+// SAFETY: two 64-bit words, address and length.
+unsafe impl<T: Element> ReceiveParam for ReadOnly<T> {
+    type Abi = Self;
+    #[inline(always)]
+    unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
+        abi
+    }
+}
+
+// SAFETY: two 64-bit words, address and length.
+unsafe impl<T: Element> ReceiveParam for GlobalPtr<T> {
+    type Abi = Self;
+    #[inline(always)]
+    unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
+        abi
+    }
+}
+
+/// The 128 bytes of a tensor map in the parameter list.
+#[doc(hidden)]
+#[repr(C)]
+pub struct TensorMapBytes([u64; 16]);
+
+// SAFETY: 128 bytes; the entry's metadata raises the alignment to 64.
+unsafe impl<T: BulkTile, A> ReceiveParam for TensorMap<T, A> {
+    type Abi = TensorMapBytes;
+    const ALIGN: u32 = 64;
+    #[inline(always)]
+    unsafe fn receive(_: TensorMapBytes, address: impl FnOnce() -> u64) -> Self {
+        TensorMap { address: address(), tile: PhantomData }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod host_params {
+    use super::*;
+    use launch::{DeviceSlice, DeviceSliceMut, KernelParam, Params};
+
+    impl<T: Element> KernelParam for ReadOnly<T> {
+        type Host<'a> = DeviceSlice<'a, T>;
+        fn push(host: DeviceSlice<'_, T>, params: &mut Params) {
+            params.push_slice(&host);
+        }
+    }
+    impl<T: Element> KernelParam for GlobalPtr<T> {
+        type Host<'a> = DeviceSliceMut<'a, T>;
+        fn push(host: DeviceSliceMut<'_, T>, params: &mut Params) {
+            params.push_slice_mut(&host);
+        }
+    }
+    impl<T: BulkTile, A> KernelParam for TensorMap<T, A> {
+        type Host<'a> = launch::TensorMap<'a, T, A>;
+        fn push(host: launch::TensorMap<'_, T, A>, params: &mut Params) {
+            params.push_tensor_map(&host);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Shared memory as a type: what [`shared!`](crate::shared) declares and [`Cta::claim`] prepares.
+//!
+//! A layout is a list of fields. Each field says how many bytes of shared memory and columns of tensor
+//! memory it needs, initialises its barriers, and becomes a *part* that carries the tag type of its field, so
+//! that two fields of one type do not fit each other's place.
+
+use crate::ptx::addr::{Addr, SharedCta};
+use crate::token::{Cta, Set, WARP};
+use crate::{ptx, require};
+use core::marker::PhantomData;
+
+/// A layout whose parts have been handed out.
+pub struct Claimed<L>(PhantomData<L>);
+
+/// Where a field lies in the CTA's shared memory.
+pub type Base = Addr<SharedCta>;
+
+/// Columns of tensor memory that one SM has.
+pub const TENSOR_COLUMNS: u32 = 512;
+
+/// One field of a layout.
+///
+/// # Safety
+/// 1. `init` leaves the field ready for every endpoint that `part` hands out, given that all of its writes are
+///    made visible before.
+/// 2. The field touches `BYTES` bytes from its base and `COLUMNS` columns from its tensor memory address, nothing
+///    else.
+/// 3. `Closed` exists only when no asynchronous operation uses the field any more.
+pub unsafe trait Field {
+    /// Bytes of shared memory.
+    const BYTES: u32;
+    /// Alignment in shared memory.
+    const ALIGN: u32;
+    /// Columns of tensor memory.
+    const COLUMNS: u32 = 0;
+    /// What the roles work with.
+    type Part<'k, Tag>;
+    /// The proof that the field is no longer used.
+    type Closed<'k, Tag>;
+    /// # Safety
+    /// 1. One thread of the CTA calls this, once, before any other access to the field.
+    /// 2. `base` is the field's place, `threads` the size of the CTA.
+    #[doc(hidden)]
+    unsafe fn init(base: Addr<SharedCta>, threads: u32);
+    /// # Safety
+    /// 1. `init` has run and is visible to this thread and to the async proxy.
+    /// 2. Each thread calls this once.
+    /// 3. `tensor` is the address of the field's columns.
+    #[doc(hidden)]
+    unsafe fn part<'k, Tag>(base: Addr<SharedCta>, tensor: u32) -> Self::Part<'k, Tag>;
+}
+
+/// A layout of shared memory; implemented by [`shared!`](crate::shared).
+///
+/// # Safety
+/// 1. The fields lie behind each other without overlap, each on its alignment, in `BYTES` bytes.
+/// 2. `init` and `parts` call each field's once, with its own base and columns.
+pub unsafe trait Layout: 'static {
+    /// Bytes of dynamic shared memory.
+    const BYTES: u32;
+    /// Columns of tensor memory.
+    const COLUMNS: u32;
+    /// The parts, one for each field, under the field's name.
+    type Parts<'k>;
+    /// The proofs that the fields are no longer used, in the fields' order.
+    type Closed<'k>;
+    /// # Safety
+    /// As [`Field::init`].
+    #[doc(hidden)]
+    unsafe fn init(base: Addr<SharedCta>, threads: u32);
+    /// # Safety
+    /// As [`Field::part`].
+    #[doc(hidden)]
+    unsafe fn parts<'k>(base: Addr<SharedCta>, tensor: u32) -> Self::Parts<'k>;
+}
+
+/// The layout of a kernel without shared memory.
+pub struct NoShared;
+
+// SAFETY: no fields, no bytes.
+unsafe impl Layout for NoShared {
+    const BYTES: u32 = 0;
+    const COLUMNS: u32 = 0;
+    type Parts<'k> = ();
+    type Closed<'k> = ();
+    unsafe fn init(_: Addr<SharedCta>, _: u32) {}
+    unsafe fn parts<'k>(_: Addr<SharedCta>, _: u32) -> Self::Parts<'k> {}
+}
+
+/// The place of field `index` among fields of the given (bytes, alignment); `fields.len()` gives the size of
+/// the whole.
+pub const fn offset_of(fields: &[(u32, u32)], index: usize) -> u32 {
+    let mut at = 0;
+    let mut i = 0;
+    while i < fields.len() {
+        at = fields_align(at, fields[i].1);
+        if i == index {
+            return at;
+        }
+        at += fields[i].0;
+        i += 1;
+    }
+    at
+}
+
+const fn fields_align(at: u32, align: u32) -> u32 {
+    require(align.is_power_of_two(), "a field's alignment is a power of two");
+    // Dynamic shared memory itself is aligned to this.
+    require(align <= 1024, "a field's alignment is at most 1024");
+    at.next_multiple_of(align)
+}
+
+/// The columns of the one field that uses tensor memory.
+pub const fn one_field_of_tensor_memory(columns: &[u32]) -> u32 {
+    let mut found = 0;
+    let mut i = 0;
+    while i < columns.len() {
+        if columns[i] != 0 {
+            require(
+                found == 0,
+                "rule D9: tensor memory is allocated once, for one field of the layout: give that field all accumulators",
+            );
+            found = columns[i];
+        }
+        i += 1;
+    }
+    found
+}
+
+/// Columns that `tcgen05.alloc` takes for `needed` columns: a power of two, 32 to 512.
+pub(crate) const fn allocated_columns(needed: u32) -> u32 {
+    require(
+        needed <= TENSOR_COLUMNS,
+        "rule D9: the accumulators need more than the 512 columns of tensor memory that an SM has (PTX ISA 9.7.16.7.1)",
+    );
+    if needed == 0 {
+        0
+    } else if needed < 32 {
+        32
+    } else {
+        needed.next_power_of_two()
+    }
+}
+
+/// Bytes behind the fields in which `tcgen05.alloc` leaves the address.
+const fn address_slot(bytes: u32) -> u32 {
+    bytes.next_multiple_of(4)
+}
+
+/// Bytes of dynamic shared memory that a kernel with layout `L` is launched with.
+#[doc(hidden)]
+pub const fn launch_bytes<L: Layout>() -> u32 {
+    if L::COLUMNS == 0 { L::BYTES } else { address_slot(L::BYTES) + 4 }
+}
+
+/// Initialises what the layout declares and hands out the parts.
+///
+/// # Safety
+/// 1. All threads of the CTA are here, converged, once for the run of the kernel.
+/// 2. The kernel was launched with [`launch_bytes`] bytes of dynamic shared memory.
+#[inline(always)]
+pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
+    cta: &mut Cta<'k, crate::layout::Claimed<L>, THREADS>,
+) -> L::Parts<'k> {
+    if L::BYTES == 0 && L::COLUMNS == 0 {
+        // SAFETY: no field to initialise.
+        return unsafe { L::parts(Addr::from_raw(0), 0) };
+    }
+    let base = ptx::shared::dynamic_shared();
+    let columns = const { allocated_columns(L::COLUMNS) };
+    let slot = base.offset(address_slot(L::BYTES));
+    let threads = THREADS;
+    cta.lead(|| {
+        // SAFETY: one thread, before the barrier below; nobody has touched the memory yet.
+        unsafe { L::init(base, threads) };
+        ptx::fence::fence_mbarrier_init_release_cluster();
+        ptx::fence::fence_proxy_async();
+    });
+    if columns != 0 && cta.rank() / WARP == 0 {
+        // SAFETY: one whole warp of the CTA allocates, once, and gives up the permit (rule D9); the address is
+        // read behind the barrier below (rule D8).
+        unsafe {
+            ptx::tcgen05::alloc::<ptx::tcgen05::Group1>(slot, columns);
+            ptx::tcgen05::relinquish_alloc_permit::<ptx::tcgen05::Group1>();
+        }
+    }
+    if columns != 0 {
+        // The pair of fences around the barrier orders the allocation before every thread's use of tensor memory.
+        ptx::tcgen05::fence_before_thread_sync();
+    }
+    cta.barrier();
+    let mut tensor = 0;
+    if columns != 0 {
+        ptx::tcgen05::fence_after_thread_sync();
+        // SAFETY: the address was written before the barrier; the slot is this layout's own.
+        tensor = unsafe { ptx::ld::ld_weak(slot) };
+    }
+    // SAFETY: the barrier has made the initialisation visible to every thread, the fences to the async proxy.
+    unsafe { L::parts(base, tensor) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_follow_each_other_on_their_alignment() {
+        let fields = [(48, 16), (4096, 1024), (8, 8)];
+        assert_eq!(offset_of(&fields, 0), 0);
+        assert_eq!(offset_of(&fields, 1), 1024);
+        assert_eq!(offset_of(&fields, 2), 5120);
+        assert_eq!(offset_of(&fields, 3), 5128);
+    }
+
+    #[test]
+    fn columns_are_a_power_of_two() {
+        assert_eq!(allocated_columns(0), 0);
+        assert_eq!(allocated_columns(8), 32);
+        assert_eq!(allocated_columns(96), 128);
+        assert_eq!(allocated_columns(512), 512);
+    }
+}

@@ -1,0 +1,307 @@
+//! Access paths: how a piece of memory was touched last, and what must happen before it is touched next.
+//!
+//! Memory is reached through a path: ordinary loads and stores of threads (the generic proxy), bulk copies
+//! and matrix operands (the async proxy), and tensor memory. A region's type says in which [state](self#states)
+//! it is; a method that touches or hands on the region demands facts about that state, one trait for each
+//! rule, and the compiler names the rule that a state does not meet.
+//!
+//! # Crossings
+//! | last touched by | next touched by | what stands between | rule |
+//! |---|---|---|---|
+//! | threads, write | the same set, read | the set's barrier: [`sync`](crate::stages::Slot::sync) | A13 |
+//! | threads, write | other threads | a release/acquire hand-over: `publish` … `wait` | A1, A4, A9 |
+//! | threads, write | async proxy | `fence.proxy.async` by each writer, then the hand-over | B1 |
+//! | threads, read | async proxy, write | `fence.proxy.async` by each reader, then the hand-over | B2 |
+//! | bulk copy, write | anyone | its phase observed: `wait`, or `try_wait` that returned true | B6, C5 |
+//! | bulk copy, read | threads, write | `cp.async.bulk.wait_group.read` by the issuer, then the set's barrier | B7, B10, B11 |
+//! | `tcgen05.mma`, read of operands | bulk copy, write | `tcgen05.commit` and its phase | D5, D6 |
+//! | `tcgen05.mma`, accumulator | `tcgen05.ld` | `commit`, its phase, `tcgen05.fence::after_thread_sync` | D1, D5 |
+//! | `tcgen05.ld` | `tcgen05.mma`, other thread | `wait::ld`, `fence::before_thread_sync`, hand-over, `fence::after_thread_sync` | D2, D3 |
+//!
+//! # States
+//! Zero-sized types, never values. The table above in code is the list of implementations at the end of this
+//! file: one line for each fact that holds.
+
+/// Fills and drains by the ordinary loads and stores of a set of threads (generic proxy).
+pub enum ByThreads {}
+/// Filled by bulk tensor copies (async proxy).
+pub enum ByBulk {}
+/// Drained by `tcgen05.mma`, which reads its operands through the async proxy.
+pub enum ByMma {}
+
+/// Handed over to be filled.
+pub enum Empty {}
+/// Bulk copies that fill it are under way.
+pub enum Filling {}
+/// Written by this set's ordinary stores, unfenced.
+pub enum Written {}
+/// Written by this set's ordinary stores, behind the set's barrier.
+pub enum Synced {}
+/// Written by this set's ordinary stores, and `fence.proxy.async` has run behind them.
+pub enum WrittenFenced {}
+/// Read by this set's ordinary loads, and `fence.proxy.async` has run behind them.
+pub enum ReadFenced {}
+/// `try_wait` was asked once; it may have said no.
+pub enum Polled {}
+/// A relaxed wait saw the phase complete; nothing has been acquired.
+pub enum ObservedRelaxed {}
+/// Handed over to be read: its phase was observed by an acquiring wait.
+pub enum Full {}
+/// Matrix instructions that read it have been issued.
+pub enum ReadByMma {}
+/// A bulk copy that reads it is under way.
+pub enum InFlight {}
+/// A flag says when it may be read; the flag has not been seen.
+pub enum Awaited {}
+/// Written, and a release fence of scope `F` has run behind the writes.
+pub struct ReleasedAt<F>(core::marker::PhantomData<F>);
+/// This thread has arrived and not yet waited.
+pub enum Arrived {}
+
+/// An accumulator that matrix instructions write.
+pub enum Accumulating {}
+/// An accumulator whose completion was observed, before the fence.
+pub enum Observed {}
+/// An accumulator that may be loaded.
+pub enum Ready {}
+/// `N` registers of `tcgen05.ld` are on their way.
+pub enum Loading {}
+/// An accumulator whose loads have ended and are ordered before the next hand-over.
+pub enum Released {}
+
+/// The phase that fills the region has been observed by a wait that succeeded.
+#[diagnostic::on_unimplemented(
+    message = "`try_wait` may have returned false: the region is `{Self}`",
+    label = "not known to be complete",
+    note = "rule C5: a `try_wait` that returned false says nothing, and only success acquires (PTX ISA 9.7.13.15.16)",
+    note = "take the region out of the answer: `match slot.completed() {{ Ok(full) => …, Err(again) => … }}`, or call `wait`"
+)]
+pub trait PollConfirmed {}
+
+/// The bulk copies into the region have completed.
+#[diagnostic::on_unimplemented(
+    message = "the bulk copies into this region are under way: it is `{Self}`",
+    label = "not complete",
+    note = "rule B6: the destination of a bulk copy is read only after its mbarrier phase was observed (PTX ISA 9.7.9.25.2, 8.9.1.1)",
+    note = "the consumer's end hands it out: `consumer.wait(&mut set)`"
+)]
+pub trait FillCompleted {}
+
+/// The region's contents have been acquired by the reader.
+#[diagnostic::on_unimplemented(
+    message = "the region was observed by a relaxed wait and not acquired: it is `{Self}`",
+    label = "no acquire pattern yet",
+    note = "rules C6 and A3: a relaxed wait or read orders nothing that follows (PTX ISA 8.8: an acquire pattern ends in an \
+            acquire operation or a fence)",
+    note = "call `.fence_acquire(&mut set)` on it, or use the acquiring `wait`"
+)]
+pub trait Acquired {}
+
+/// The flag that hands the region over has been seen.
+#[diagnostic::on_unimplemented(
+    message = "the flag that publishes this data has not been observed: the inbox is `{Self}`",
+    label = "no acquire pattern on the flag",
+    note = "rule A1: data published through a flag is read only after an acquire pattern on that flag has completed (PTX ISA \
+            8.8, 8.9.2)",
+    note = "call `.wait(&mut cta)`, or `.wait_relaxed(&mut cta)` and `.fence_acquire::<Gpu, _>(&mut cta)`"
+)]
+pub trait FlagObserved {}
+
+/// A release fence that reaches the flag's scope `S` stands between the data and the flag.
+#[diagnostic::on_unimplemented(
+    message = "nothing has released the data before this relaxed store: the outbox is `{Self}`",
+    label = "missing release fence",
+    note = "rule A4: a relaxed store publishes only behind a release fence (PTX ISA 8.8, third release pattern)",
+    note = "call `.fence_release::<Gpu, _>(&mut cta)` first, or use `.send(&mut cta)`, which is a `st.release`"
+)]
+pub trait ReleasedFor<S> {}
+
+impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> ReleasedFor<S> for ReleasedAt<F> {}
+
+/// Every thread of the set may read every element.
+#[diagnostic::on_unimplemented(
+    message = "other threads of the set may still be writing this region: it is `{Self}`",
+    label = "an element of another thread",
+    note = "rule A13: two threads touch the same plain element only with their barrier between (PTX ISA 8.9.4)",
+    note = "call `.sync(&mut set)` first, or hand the region over with `publish`"
+)]
+pub trait VisibleToTheSet {}
+
+/// Nothing is left in the region for this holder to read: it was just handed over to be filled.
+#[diagnostic::on_unimplemented(
+    message = "this region is not handed over to be written: it is `{Self}`",
+    label = "not writable",
+    note = "rules A9, B7 and D6: it belongs to its readers, or an asynchronous operation still uses it, until it is handed back",
+    note = "the producer's end hands out empty stages: `producer.acquire(&mut set)`"
+)]
+pub trait Writable {}
+
+/// What stands in the region may be read through `Next` once it is handed over.
+#[diagnostic::on_unimplemented(
+    message = "ordinary stores to this region are not visible to the async proxy: it is `{Self}`, and it is handed to `{Next}`",
+    label = "missing `fence.proxy.async`",
+    note = "rule B1: each thread that wrote runs `fence.proxy.async` before the hand-over (PTX ISA 8.6, 9.7.13.4)",
+    note = "call `.fence_proxy_async(&mut set)` between the last store and this call"
+)]
+pub trait HandsOnTo<Next> {}
+
+/// The region may be filled through `Next` once it is handed back.
+#[diagnostic::on_unimplemented(
+    message = "ordinary loads of this region are not ordered before the async proxy: it is `{Self}`, and `{Next}` fills it next",
+    label = "missing `fence.proxy.async`",
+    note = "rule B2: each thread that read runs `fence.proxy.async` before it hands the stage back to bulk copies (PTX ISA 8.6, \
+            9.7.13.4)",
+    note = "call `.fence_proxy_async(&mut set)` between the last load and this call"
+)]
+pub trait HandsBackTo<Next> {}
+
+/// No matrix instruction reads the region any more, as far as this hand-over goes.
+#[diagnostic::on_unimplemented(
+    message = "matrix instructions still read this stage: it is `{Self}`",
+    label = "not complete",
+    note = "rule D6 (and D5): `tcgen05.mma` is asynchronous, and only `tcgen05.commit` makes the barrier wait for it \
+            (PTX ISA 9.7.16.6.2)",
+    note = "call `.release_by_commit(&mut t)`: the commit itself arrives on the empty barrier when the reads have ended"
+)]
+pub trait ReadsEnded {}
+
+/// Matrix instructions read the region, so that a commit can release it.
+#[diagnostic::on_unimplemented(
+    message = "no matrix instruction reads this stage: it is `{Self}`",
+    note = "rule D6: `release_by_commit` hands back what `mma` has read; a stage read by threads is handed back by `release`"
+)]
+pub trait ReadByMatrix {}
+
+/// No bulk copy reads the region any more.
+#[diagnostic::on_unimplemented(
+    message = "a bulk store still reads this staging buffer: it is `{Self}`",
+    label = "in flight",
+    note = "rules B7 and B11: the source of a bulk store is overwritten only after `cp.async.bulk.wait_group.read` by the thread that \
+            committed it, and the set's barrier (PTX ISA 9.7.9.25.3)",
+    note = "call `.wait_group_read(&mut set)` first"
+)]
+pub trait SourceFree {}
+
+/// A store is under way, so that there is a group to wait for.
+#[diagnostic::on_unimplemented(
+    message = "no bulk store of this staging buffer is under way: it is `{Self}`",
+    note = "rule B11: `wait_group_read` follows `store`"
+)]
+pub trait StoreInFlight {}
+
+/// The matrix instructions that write the accumulator have completed.
+#[diagnostic::on_unimplemented(
+    message = "the matrix instructions that write this accumulator have not completed: it is `{Self}`",
+    label = "not complete",
+    note = "rule D5: `tcgen05.mma` is complete only when a `tcgen05.commit` of its thread has arrived and its phase was observed \
+            (PTX ISA 9.7.16.6.2); `mma` and `ld` are never a pipelined pair",
+    note = "call `.commit(&mut t)` in the issuing thread, and read what the consumer's `wait(&mut wg)` returns"
+)]
+pub trait MmaCompleted {}
+
+/// `tcgen05.fence::after_thread_sync` stands between the wait and what follows.
+#[diagnostic::on_unimplemented(
+    message = "tensor memory would be read before the barrier's order reaches it: the accumulator is `{Self}`",
+    label = "missing `tcgen05.fence::after_thread_sync`",
+    note = "rule D1: a wait on an mbarrier does not order later asynchronous tcgen05 instructions behind it (PTX ISA 9.7.16.6.4)",
+    note = "call `.fence_after_thread_sync(&mut wg)` between `wait` and this call"
+)]
+pub trait AfterThreadSync {}
+
+/// The loads of the accumulator have ended.
+#[diagnostic::on_unimplemented(
+    message = "`tcgen05.ld` of this accumulator is still under way: it is `{Self}`",
+    label = "missing `tcgen05.wait::ld`",
+    note = "rule D3: tensor memory is handed on, overwritten or deallocated, and loaded values are used, only after \
+            `tcgen05.wait::ld` (PTX ISA 9.7.16.8.5)",
+    note = "call `.wait_ld(&mut wg)`, which returns the accumulator and the values"
+)]
+pub trait LoadsEnded {}
+
+/// A load is under way.
+#[diagnostic::on_unimplemented(
+    message = "no `tcgen05.ld` is under way: the accumulator is `{Self}`",
+    note = "rule D3: `wait_ld` follows `ld`"
+)]
+pub trait LoadUnderWay {}
+
+/// `tcgen05.fence::before_thread_sync` stands between the loads and the hand-over.
+#[diagnostic::on_unimplemented(
+    message = "the accumulator's loads are not ordered before the barrier: it is `{Self}`",
+    label = "missing `tcgen05.fence::before_thread_sync`",
+    note = "rule D2: tensor memory is handed to another thread behind `tcgen05.fence::before_thread_sync` (PTX ISA 9.7.16.6.4)",
+    note = "call `.fence_before_thread_sync(&mut wg)` between the last `wait_ld` and this call"
+)]
+pub trait BeforeThreadSync {}
+
+/// The accumulator is this thread's to write.
+#[diagnostic::on_unimplemented(
+    message = "this accumulator is not the producer's to write: it is `{Self}`",
+    note = "rules D2 and D5: matrix instructions write what `producer.acquire(&mut t)` handed out, until `commit`"
+)]
+pub trait MatrixWritable {}
+
+/// This thread has arrived on the barrier and may wait for its phase.
+#[diagnostic::on_unimplemented(
+    message = "this thread has not arrived on the barrier: the region is `{Self}`",
+    note = "rules C3 and C10: one arrival, then one observed phase, then the next arrival (PTX ISA 9.7.13.15)",
+    note = "call `.arrive(&mut cta)` first"
+)]
+pub trait HasArrived {}
+
+/// This thread may arrive: it has observed the phase before.
+#[diagnostic::on_unimplemented(
+    message = "the phase of the last arrival has not been observed: the region is `{Self}`",
+    note = "rule C10: a thread arrives on phase k+1 only after it has observed phase k (PTX ISA 9.7.13.15)",
+    note = "call `.wait(&mut cta)` first"
+)]
+pub trait MayArrive {}
+
+macro_rules! facts {
+    ($($state:ident: $($fact:ident $(<$($path:ident),+>)?)+;)*) => {$(
+        $(facts!(@one $state $fact $(<$($path),+>)?);)+
+    )*};
+    (@one $state:ident $fact:ident) => { impl $fact for $state {} };
+    (@one $state:ident $fact:ident <$($path:ident),+>) => { $(impl $fact<$path> for $state {})+ };
+}
+
+facts! {
+    Empty: PollConfirmed FillCompleted Acquired VisibleToTheSet Writable SourceFree MayArrive;
+    Filling: PollConfirmed Acquired VisibleToTheSet;
+    Written: PollConfirmed FillCompleted Acquired Writable SourceFree HandsOnTo<ByThreads> MayArrive;
+    Synced: PollConfirmed FillCompleted Acquired VisibleToTheSet SourceFree HandsOnTo<ByThreads> MayArrive;
+    WrittenFenced: PollConfirmed FillCompleted Acquired SourceFree HandsOnTo<ByThreads, ByMma, ByBulk>;
+    ReadFenced: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
+    Polled: FillCompleted Acquired VisibleToTheSet;
+    Awaited: PollConfirmed FillCompleted Acquired VisibleToTheSet;
+    ObservedRelaxed: PollConfirmed FillCompleted VisibleToTheSet FlagObserved;
+    Full: FlagObserved PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads> MayArrive;
+    ReadByMma: PollConfirmed FillCompleted Acquired VisibleToTheSet HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
+    InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet Writable StoreInFlight HandsOnTo<ByBulk>;
+    Arrived: PollConfirmed FillCompleted Acquired HasArrived;
+
+    Accumulating: AfterThreadSync LoadsEnded BeforeThreadSync MatrixWritable;
+    Observed: MmaCompleted LoadsEnded;
+    Ready: MmaCompleted AfterThreadSync LoadsEnded;
+    Loading: MmaCompleted AfterThreadSync LoadUnderWay BeforeThreadSync;
+    Released: MmaCompleted LoadsEnded BeforeThreadSync;
+}
+
+/// A state behind which `fence.proxy.async` makes sense, and the state that it leads to.
+#[diagnostic::on_unimplemented(
+    message = "`fence.proxy.async` belongs behind this set's ordinary accesses, and the region is `{Self}`",
+    note = "rules B1 and B2: the fence orders the accesses that the same thread made before it"
+)]
+pub trait ProxyFence {
+    /// The state behind the fence.
+    type Fenced;
+}
+impl ProxyFence for Written {
+    type Fenced = WrittenFenced;
+}
+impl ProxyFence for Synced {
+    type Fenced = WrittenFenced;
+}
+impl ProxyFence for Full {
+    type Fenced = ReadFenced;
+}

@@ -1,0 +1,82 @@
+//! Ordinary (weak) access to elements in the CTA's shared memory.
+//!
+//! No reference to shared memory is ever made: other threads and asynchronous operations touch it.
+
+use crate::ptx::addr::{Addr, SharedCta};
+use crate::ptx::{control, ld, st};
+use crate::tile::Element;
+
+/// Loads one element.
+///
+/// # Safety
+/// 1. `at` is aligned for `T`, inside the CTA's shared memory, and initialised.
+/// 2. Nobody else writes it without synchronisation between.
+#[inline(always)]
+pub(crate) unsafe fn read<T: Element>(at: Addr<SharedCta>) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { ld::ld_weak(at) }
+}
+
+/// Stores one element.
+///
+/// # Safety
+/// 1. `at` is aligned for `T` and inside the CTA's shared memory.
+/// 2. Nobody else touches it without synchronisation between.
+#[inline(always)]
+pub(crate) unsafe fn write<T: Element>(at: Addr<SharedCta>, value: T) {
+    // SAFETY: the caller's promise.
+    unsafe { st::st_weak(at, value) }
+}
+
+/// Stores 16 bytes of elements with one instruction.
+///
+/// # Safety
+/// As [`write`], for 16 bytes aligned to 16.
+#[inline(always)]
+pub(crate) unsafe fn write_chunk(at: Addr<SharedCta>, words: [u32; 4]) {
+    // SAFETY: the caller's promise.
+    unsafe { st::st_weak_v4(at, words) }
+}
+
+/// Packs `16 / size_of::<T>()` elements into four words, the first in the low bits.
+#[inline(always)]
+pub(crate) fn pack<T: Element, const N: usize>(values: &[T; N], first: usize) -> [u32; 4] {
+    let size = size_of::<T>();
+    let mut words = [0; 4];
+    let mut i = 0;
+    while i < 16 / size {
+        let bits = values[first + i].to_word();
+        if size == 8 {
+            words[i * 2] = bits as u32;
+            words[i * 2 + 1] = (bits >> 32) as u32;
+        } else {
+            words[i * size / 4] |= (bits as u32) << (8 * (i * size % 4));
+        }
+        i += 1;
+    }
+    words
+}
+
+/// Stops the kernel where an index is out of its range: the check that keeps safe code inside its region.
+#[inline(always)]
+pub(crate) fn check(in_range: bool) {
+    if !in_range {
+        control::trap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pack;
+
+    #[test]
+    fn elements_fill_words_from_the_low_end() {
+        assert_eq!(
+            pack(&[1u8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16], 0)[0],
+            0x0403_0201
+        );
+        assert_eq!(pack(&[1u16, 2, 3, 4, 5, 6, 7, 8], 0), [0x2_0001, 0x4_0003, 0x6_0005, 0x8_0007]);
+        assert_eq!(pack(&[7u64, 1 << 32 | 9], 0), [7, 0, 9, 1]);
+        assert_eq!(pack(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], 4)[3], 8.0f32.to_bits());
+    }
+}

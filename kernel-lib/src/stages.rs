@@ -1,0 +1,618 @@
+//! Rings of stages: the producer/consumer pipeline, from bulk copies or threads to matrix instructions or
+//! threads.
+//!
+//! A field `ab: Stages<4, (Tile<bf16, 128, 64>, Tile<bf16, 128, 64>), ByBulk, ByMma>` of a layout is four stages of
+//! shared memory with two mbarriers each: *full*, on which the producer's hand-over completes a phase, and
+//! *empty*, on which the consumer's does. [`StagesPart::split`] gives the two ends; each moves into the role
+//! that uses it and keeps its own cursor, so that stage index, phase and parity appear nowhere in a kernel
+//! (rules C3, C4, C10).
+//!
+//! A [`Slot`] is one stage while one side holds it. Its state says what was done to it, and every method says
+//! in a bound what must have been done before ([`crate::path`]):
+//!
+//! | filled | drained | the producer | the consumer |
+//! |---|---|---|---|
+//! | [`ByBulk`] | [`ByMma`] | `acquire`, `load` | `wait`, `acc.mma`, `release_by_commit` |
+//! | [`ByBulk`] | [`ByThreads`] | `acquire`, `load` | `wait`, `get`, `fence_proxy_async`, `release` |
+//! | [`ByThreads`] | [`ByMma`] | `acquire`, `fill`, `fence_proxy_async`, `publish` | `wait`, `acc.mma`, `release_by_commit` |
+//! | [`ByThreads`] | [`ByThreads`] | `acquire`, `fill`, `publish` | `wait`, `get`, `release` |
+//!
+//! # Why a hand-over is one
+//! A set acts as one: each of its threads makes its accesses, the set's barrier orders them (ISA 8.9.4), and one
+//! lane arrives with `.release.cta`, which is cumulative over what the barrier ordered (ISA 8.8). So each
+//! barrier counts one arrival a phase, whatever the size of the set (rule C9). Every thread of the waiting set
+//! waits itself, with an acquiring `try_wait`. Nobody can be lapped: the next phase needs this set's own
+//! hand-over, which needs all its threads.
+
+use core::marker::PhantomData;
+
+use crate::cursor::Cursor;
+use crate::dropped::{Hand, StageSlot};
+use crate::global::TileAt;
+use crate::layout::Field;
+use crate::path::{
+    Acquired, Empty, FillCompleted, Filling, Full, HandsBackTo, HandsOnTo, PollConfirmed, Polled,
+    ProxyFence, ReadByMatrix, ReadByMma, ReadsEnded, Synced, VisibleToTheSet, Writable, Written,
+};
+pub use crate::path::{ByBulk, ByMma, ByThreads};
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
+use crate::require;
+use crate::scope::Cta as CtaScope;
+use crate::sem::{Acquire, Release};
+use crate::shared_access::{check, read, write};
+use crate::tile::{BulkTile, Elements, StageData, Tile};
+use crate::token::{
+    Brand, Finished, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
+};
+
+/// Bytes of an mbarrier.
+const MBARRIER: u32 = 8;
+
+/// A ring of `N` stages of `D`, filled by `F` and drained by `R`: a field of a layout.
+pub struct Stages<const N: u32, D, F = ByBulk, R = ByMma>(PhantomData<(D, F, R)>);
+
+/// What the types of a ring say; implemented by [`Stages`] alone.
+pub trait Ring: sealed::Sealed + 'static {
+    /// What a stage holds.
+    type Data: StageData;
+    /// How it is filled.
+    type Fill: Fill;
+    /// How it is drained.
+    type Drain: Drain;
+    /// Number of stages.
+    const STAGES: u32;
+    /// Bytes from one stage to the next.
+    const STRIDE: u32;
+}
+
+/// A way to fill a stage.
+pub trait Fill: sealed::Sealed + 'static {
+    /// What ending the producer proves: nothing is needed where threads fill.
+    #[doc(hidden)]
+    type Closed<'k, Tag>: RoleReturn;
+    /// Whether an asynchronous fill may outlive the producer.
+    #[doc(hidden)]
+    const ASYNCHRONOUS: bool;
+}
+
+/// A way to drain a stage.
+pub trait Drain: sealed::Sealed + 'static {}
+
+impl sealed::Sealed for ByThreads {}
+impl sealed::Sealed for ByBulk {}
+impl sealed::Sealed for ByMma {}
+impl Fill for ByThreads {
+    type Closed<'k, Tag> = ();
+    const ASYNCHRONOUS: bool = false;
+}
+impl Fill for ByBulk {
+    type Closed<'k, Tag> = Finished<'k, Tag>;
+    const ASYNCHRONOUS: bool = true;
+}
+impl Drain for ByThreads {}
+impl Drain for ByMma {}
+
+impl<const N: u32, D, F, R> sealed::Sealed for Stages<N, D, F, R> {}
+impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> {
+    type Data = D;
+    type Fill = F;
+    type Drain = R;
+    const STAGES: u32 = {
+        require(N >= 1, "a ring has at least one stage");
+        N
+    };
+    const STRIDE: u32 = D::BYTES.next_multiple_of(D::ALIGN);
+}
+
+// SAFETY: (1) `init` initialises each full and empty barrier with the one arrival that each side makes a phase;
+// (2) the stages and barriers are all within BYTES; (3) `Closed` comes from the producer's `finish`, which has
+// waited for every bulk copy; threads' own accesses end with them.
+unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D, F, R> {
+    const BYTES: u32 = <Self as Ring>::STRIDE * <Self as Ring>::STAGES + 2 * MBARRIER * N;
+    const ALIGN: u32 = if D::ALIGN > MBARRIER { D::ALIGN } else { MBARRIER };
+    type Part<'k, Tag> = StagesPart<'k, Tag, Self>;
+    type Closed<'k, Tag> = F::Closed<'k, Tag>;
+
+    #[inline(always)]
+    unsafe fn init(base: Addr<SharedCta>, _: u32) {
+        let mut i = 0;
+        while i < 2 * N {
+            let barrier = base.offset(<Self as Ring>::STRIDE * N + i * MBARRIER);
+            // SAFETY: the barrier's place, before anyone uses it.
+            unsafe { ptx::mbarrier::init(barrier, 1) };
+            i += 1;
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn part<'k, Tag>(base: Addr<SharedCta>, _: u32) -> Self::Part<'k, Tag> {
+        StagesPart { base, brand: PhantomData, field: PhantomData }
+    }
+}
+
+/// A ring that has been claimed and not yet split into its ends.
+pub struct StagesPart<'k, Tag, R> {
+    base: Addr<SharedCta>,
+    brand: Brand<'k>,
+    field: PhantomData<fn() -> (Tag, R)>,
+}
+
+impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
+    /// The two ends. Which set of threads holds an end follows from its first use.
+    #[inline(always)]
+    pub fn split<P: Set, C: Set, const N: u32>(
+        self, // C2: a ring is split once, so each end exists once for each thread
+    ) -> (Producer<'k, Tag, R, P, N>, Consumer<'k, Tag, R, C, N>)
+    where
+        R: RingOf<N>,
+    {
+        (
+            Producer {
+                base: self.base,
+                cursor: Cursor::start(),
+                brand: PhantomData,
+                field: PhantomData,
+            },
+            Consumer {
+                base: self.base,
+                cursor: Cursor::start(),
+                brand: PhantomData,
+                field: PhantomData,
+            },
+        )
+    }
+}
+
+/// A ring of `N` stages: lets the number of stages follow from the ring's type.
+pub trait RingOf<const N: u32>: Ring {}
+impl<const N: u32, D: StageData, F: Fill, R: Drain> RingOf<N> for Stages<N, D, F, R> {}
+
+/// The end of a ring that fills stages. `Send`, so that it moves into a role; one for each thread of the set.
+pub struct Producer<'k, Tag, R, S, const N: u32> {
+    base: Addr<SharedCta>,
+    cursor: Cursor<N>,
+    brand: Brand<'k>,
+    field: PhantomData<fn() -> (Tag, R, S)>,
+}
+
+/// The end of a ring that drains stages.
+pub struct Consumer<'k, Tag, R, S, const N: u32> {
+    base: Addr<SharedCta>,
+    cursor: Cursor<N>,
+    brand: Brand<'k>,
+    field: PhantomData<fn() -> (Tag, R, S)>,
+}
+
+/// One stage, held by one side, in a state of [`crate::path`].
+#[must_use = "a stage that is not handed on stops the ring"]
+pub struct Slot<'k, Tag, R, S, State> {
+    base: Addr<SharedCta>,
+    index: u32,
+    phase: u32,
+    complete: bool,
+    hand: Hand<StageSlot>,
+    brand: Brand<'k>,
+    field: PhantomData<fn() -> (Tag, R, S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+/// Waits until the phase of parity `phase` has completed, and acquires what it hands over.
+///
+/// # Safety
+/// `barrier` is an initialised mbarrier of this CTA.
+#[inline(always)]
+pub(crate) unsafe fn wait_phase(barrier: Addr<SharedCta>, phase: u32) {
+    // SAFETY: the caller's promise.
+    unsafe { ptx::mbarrier::wait_parity::<Acquire, CtaScope>(barrier, phase) }
+}
+
+/// Arrives once for the set, behind its barrier.
+///
+/// # Safety
+/// `barrier` is an initialised mbarrier of this CTA that expects this arrival.
+#[inline(always)]
+pub(crate) unsafe fn arrive_for_the_set<T: Set>(set: &mut T, barrier: Addr<SharedCta>) {
+    set.barrier();
+    // SAFETY: the caller's promise; the set's barrier has ordered every thread's accesses before the release.
+    set.lead(|| {
+        // SAFETY: as above.
+        unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(barrier) };
+    });
+}
+
+impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
+    #[inline(always)]
+    fn new(base: Addr<SharedCta>, index: u32, phase: u32, complete: bool) -> Self {
+        Slot {
+            base,
+            index,
+            phase,
+            complete,
+            hand: Hand::new(),
+            brand: PhantomData,
+            field: PhantomData,
+            stays: PhantomData,
+        }
+    }
+
+    /// The same stage in another state.
+    #[inline(always)]
+    pub(crate) fn become_state<Next>(self) -> Slot<'k, Tag, R, S, Next> {
+        self.hand.settle();
+        Slot::new(self.base, self.index, self.phase, self.complete)
+    }
+
+    /// Address of the stage's data.
+    #[inline(always)]
+    pub(crate) fn data(&self) -> Addr<SharedCta> {
+        self.base.offset(self.index * R::STRIDE)
+    }
+
+    #[inline(always)]
+    fn full(&self) -> Addr<SharedCta> {
+        self.base.offset(R::STRIDE * R::STAGES + self.index * MBARRIER)
+    }
+
+    #[inline(always)]
+    fn empty(&self) -> Addr<SharedCta> {
+        self.base.offset((R::STRIDE + MBARRIER) * R::STAGES + self.index * MBARRIER)
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
+    /// Waits until the next stage has been handed back, and takes it.
+    ///
+    /// # PTX
+    /// A loop over `mbarrier.try_wait.parity.acquire.cta.shared::cta.b64` on the empty barrier; at once on the
+    /// first lap. PTX 7.8, sm_90 (ISA 9.7.13.15.16).
+    #[inline(always)]
+    pub fn acquire<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Empty> {
+        let _ = set;
+        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled(), true);
+        // SAFETY: the ring's barrier, initialised by the claim.
+        unsafe { wait_phase(slot.empty(), self.cursor.emptied()) };
+        self.cursor.advance();
+        slot
+    }
+
+    /// Ends the producer: waits until every bulk copy that it began has landed, so that the CTA may exit (rule
+    /// B9). Costs nothing where threads fill the ring.
+    #[inline(always)]
+    pub fn finish<T: SameSet<S>>(
+        self, // B9: after this no bulk copy is begun
+        set: &mut T,
+    ) -> <R::Fill as Fill>::Closed<'k, Tag> {
+        let _ = set;
+        if R::Fill::ASYNCHRONOUS {
+            let mut index = 0;
+            while index < N {
+                let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
+                // SAFETY: the ring's barrier; nobody but this producer begins its next phase.
+                unsafe { wait_phase(full, self.cursor.last_fill(index)) };
+                index += 1;
+            }
+        }
+        // SAFETY: every fill of every stage has been observed, and this end is consumed.
+        unsafe { <R::Fill as Fill>::Closed::conjure() }
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
+    /// Waits until the next stage has been filled, and takes it. Each thread of the set waits itself.
+    ///
+    /// # PTX
+    /// A loop over `mbarrier.try_wait.parity.acquire.cta.shared::cta.b64` on the full barrier. PTX 7.8, sm_90
+    /// (ISA 9.7.13.15.16); the phase covers the bytes of bulk copies (`complete_tx`, ISA 9.7.9.25.2).
+    #[inline(always)]
+    pub fn wait<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Full> {
+        let _ = set;
+        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled(), true);
+        // SAFETY: the ring's barrier, initialised by the claim.
+        unsafe { wait_phase(slot.full(), slot.phase) };
+        self.cursor.advance();
+        slot
+    }
+
+    /// Takes the next stage without waiting for it: one `try_wait`, whose answer the slot holds (rule C5).
+    ///
+    /// For one thread: the threads of a larger set could get different answers.
+    #[inline(always)]
+    pub fn try_wait<T: SameSet<S> + SingleThread>(
+        &mut self,
+        set: &mut T,
+    ) -> Slot<'k, Tag, R, S, Polled> {
+        let _ = set;
+        let mut slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled(), false);
+        slot.poll();
+        self.cursor.advance();
+        slot
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set> Slot<'k, Tag, R, S, Polled> {
+    #[inline(always)]
+    fn poll(&mut self) {
+        // SAFETY: the ring's barrier, initialised by the claim.
+        self.complete =
+            unsafe { ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(self.full(), self.phase) };
+    }
+
+    /// The stage if the last `try_wait` said that its phase has completed, else the question again.
+    #[inline(always)]
+    pub fn completed(
+        self, // C5: the answer is used once
+    ) -> Result<Slot<'k, Tag, R, S, Full>, Self> {
+        if self.complete { Ok(self.become_state()) } else { Err(self) }
+    }
+
+    /// Asks again.
+    #[inline(always)]
+    pub fn try_wait<T: SameSet<S>>(mut self, set: &mut T) -> Self {
+        let _ = set;
+        self.poll();
+        self
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
+    /// Begins the bulk copies that fill the stage, and makes the full barrier expect their bytes.
+    ///
+    /// # PTX
+    /// `mbarrier.arrive.expect_tx` with the bytes of the tiles (rule C8), then one
+    /// `cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes` for each panel. PTX 8.0,
+    /// sm_90 (ISA 9.7.9.25.5).
+    #[inline(always)]
+    pub fn load<T, Source>(
+        self, // B6: the stage belongs to the copies now
+        thread: &mut T,
+        from: Source,
+    ) -> Loaded<'k, Tag, R, S>
+    where
+        T: SameSet<S> + SingleThread,
+        State: Writable,
+        Source: Fills<R::Data>,
+        R: Ring<Fill = ByBulk>,
+    {
+        let _ = thread;
+        let (data, full) = (self.data(), self.full());
+        // SAFETY: one thread announces the bytes of this phase and begins exactly the copies that deliver them;
+        // the stage was handed back, so nobody reads it, and its readers ran their proxy fence or were the async
+        // proxy's own.
+        unsafe {
+            ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, Source::BYTES);
+            from.begin(data, full);
+        }
+        self.hand.settle();
+        Loaded { brand: PhantomData, field: PhantomData, stays: PhantomData }
+    }
+
+    /// Writes every element: `value(i)` is asked for each index that this thread owns (thread `r` of a set of
+    /// `n` owns `r`, `r + n`, …; rule A13).
+    #[inline(always)]
+    pub fn fill<T>(
+        self,
+        set: &mut T,
+        mut value: impl FnMut(u32) -> <R::Data as Elements>::Element,
+    ) -> Slot<'k, Tag, R, S, Written>
+    where
+        T: SameSet<S>,
+        State: Writable,
+        R::Data: Elements,
+        R: Ring<Fill = ByThreads>,
+    {
+        let data = self.data();
+        let mut index = set.rank();
+        while index < <R::Data as Elements>::LEN {
+            // SAFETY: in range, this thread's own element, and the stage is this set's to write.
+            unsafe { write(data.offset(R::Data::byte_offset(index)), value(index)) };
+            index += T::THREADS;
+        }
+        self.become_state()
+    }
+
+    /// The set's barrier, after which each of its threads may read what the others wrote (rule A13).
+    #[inline(always)]
+    pub fn sync<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Synced>
+    where
+        T: SameSet<S>,
+        State: Writable,
+    {
+        set.barrier();
+        self.become_state()
+    }
+
+    /// `fence.proxy.async` in each thread of the set: orders its ordinary accesses to the stage before the async
+    /// proxy's (rules B1, B2).
+    ///
+    /// # PTX
+    /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
+    #[inline(always)]
+    pub fn fence_proxy_async<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, State::Fenced>
+    where
+        T: SameSet<S>,
+        State: ProxyFence,
+    {
+        let _ = set;
+        ptx::fence::fence_proxy_async_in::<SharedCta>();
+        self.become_state()
+    }
+
+    /// Hands the filled stage to the consumer.
+    ///
+    /// # PTX
+    /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13).
+    #[inline(always)]
+    pub fn publish<T>(
+        self, // A9: the stage is the consumer's now
+        set: &mut T,
+    ) where
+        T: SameSet<S>,
+        State: HandsOnTo<R::Drain>,
+        R: Ring<Fill = ByThreads>,
+    {
+        // SAFETY: the ring's full barrier, which expects one arrival a phase; this stage's, by the slot.
+        unsafe { arrive_for_the_set(set, self.full()) };
+        self.hand.settle();
+    }
+
+    /// Element `index` of the stage. Traps when it is out of range.
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> <R::Data as Elements>::Element
+    where
+        State: PollConfirmed + FillCompleted + Acquired + VisibleToTheSet,
+        R::Data: Elements,
+    {
+        check(index < <R::Data as Elements>::LEN);
+        // SAFETY: in range; the state says that the contents are complete and visible, and that nobody writes.
+        unsafe { read(self.data().offset(R::Data::byte_offset(index))) }
+    }
+
+    /// Hands the stage, read by threads, back to the producer.
+    ///
+    /// # PTX
+    /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13).
+    #[inline(always)]
+    pub fn release<T>(
+        self, // A9: the stage is the producer's now
+        set: &mut T,
+    ) where
+        T: SameSet<S>,
+        State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
+    {
+        // SAFETY: the ring's empty barrier, which expects one arrival a phase; this stage's, by the slot.
+        unsafe { arrive_for_the_set(set, self.empty()) };
+        self.hand.settle();
+    }
+
+    /// Hands the stage back to the producer once the matrix instructions that read it have completed.
+    ///
+    /// # PTX
+    /// `tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64`, PTX 8.6, sm_100a (ISA 9.7.16.10.1).
+    #[inline(always)]
+    pub fn release_by_commit<T>(
+        self, // D6: only the commit hands the stage back
+        thread: &mut T,
+    ) where
+        T: SameSet<S> + SingleThread,
+        State: ReadByMatrix,
+    {
+        let _ = thread;
+        // SAFETY: the empty barrier expects one arrival a phase, and the commit makes it when every matrix
+        // instruction that this thread has issued, those that read the stage included, has completed.
+        unsafe { ptx::tcgen05::commit::<ptx::tcgen05::Group1, SharedCta>(self.empty()) };
+        self.hand.settle();
+    }
+
+    /// Skips the fence of rule B2.
+    ///
+    /// # Safety
+    /// 1. The caller takes the reading of the memory model under which the set's loads are ordered before the
+    ///    later writes of the async proxy by the hand-over alone: each load has returned its value before the
+    ///    arrival, and the copy begins only after the wait.
+    #[inline(always)]
+    pub unsafe fn assume_reads_ordered(self) -> Slot<'k, Tag, R, S, crate::path::ReadFenced>
+    where
+        State: ProxyFence<Fenced = crate::path::ReadFenced>,
+    {
+        self.become_state()
+    }
+}
+
+/// A stage whose bulk copies are under way. It comes back through the consumer's end; nothing is left to do
+/// with it here.
+pub struct Loaded<'k, Tag, R, S, State = Filling> {
+    brand: Brand<'k>,
+    field: PhantomData<fn() -> (Tag, R, S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<Tag, R: Ring, S: Set, State> Loaded<'_, Tag, R, S, State> {
+    /// An element of the stage, once the copies have completed: which no state of this type says (rule B6).
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> <R::Data as Elements>::Element
+    where
+        State: FillCompleted,
+        R::Data: Elements,
+    {
+        let _ = index;
+        unreachable!()
+    }
+}
+
+/// What can fill a stage of `D`: tiles of exactly its types.
+///
+/// # Safety
+/// `begin` starts bulk copies that deliver exactly `BYTES` bytes, into the stage and onto the barrier.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not fill a stage of `{D}`",
+    label = "other tiles than the stage's",
+    note = "rule C8: the barrier expects the bytes of the stage's tiles, so exactly those tiles are loaded (PTX ISA 9.7.13.15.5)",
+    note = "take the tiles from tensor maps of the stage's tile types, in the stage's order: `(a.at(row, col), b.at(row, col))`"
+)]
+pub unsafe trait Fills<D> {
+    /// Bytes that the copies deliver.
+    const BYTES: u32;
+    /// # Safety
+    /// 1. `data` is a stage of `D` that nobody else touches.
+    /// 2. `barrier` expects `BYTES` in its current phase.
+    #[doc(hidden)]
+    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>);
+}
+
+// SAFETY: one copy of a whole box for each panel; a box delivers all its bytes, outside the matrix too.
+unsafe impl<T, const ROWS: usize, const COLS: usize> Fills<Tile<T, ROWS, COLS>>
+    for TileAt<Tile<T, ROWS, COLS>>
+where
+    Tile<T, ROWS, COLS>: BulkTile,
+{
+    const BYTES: u32 = <Tile<T, ROWS, COLS> as BulkTile>::BYTES;
+    #[inline(always)]
+    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+        type This<T, const R: usize, const C: usize> = Tile<T, R, C>;
+        let panel_bytes = Self::BYTES / This::<T, ROWS, COLS>::PANELS;
+        let mut panel = 0;
+        while panel < This::<T, ROWS, COLS>::PANELS {
+            let col = self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32;
+            // SAFETY: the caller's promise; the panel lies in the stage, and a CTA's own shared memory is part of the
+            // cluster's under the same addresses.
+            unsafe {
+                ptx::tensor::cp_async_bulk_tensor_to_shared(
+                    Addr::<SharedCluster>::from_raw(data.offset(panel * panel_bytes).raw()),
+                    Addr::from_raw(self.map),
+                    [col, self.row],
+                    Addr::<SharedCluster>::from_raw(barrier.raw()),
+                )
+            };
+            panel += 1;
+        }
+    }
+}
+
+// SAFETY: each half fills its own part of the pair.
+unsafe impl<A, B, DA: StageData, DB: StageData> Fills<(DA, DB)> for (A, B)
+where
+    A: Fills<DA>,
+    B: Fills<DB>,
+{
+    const BYTES: u32 = A::BYTES + B::BYTES;
+    #[inline(always)]
+    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+        // SAFETY: the caller's promise; the second half stands behind the first on its alignment.
+        unsafe {
+            self.0.begin(data, barrier);
+            self.1.begin(data.offset(DA::BYTES.next_multiple_of(DB::ALIGN)), barrier);
+        }
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set> Slot<'k, Tag, R, S, Full> {
+    /// Matrix instructions that read the stage have been issued.
+    ///
+    /// # Safety
+    /// They were issued by this thread, and it commits them before anything else hands the stage back.
+    #[inline(always)]
+    pub(crate) unsafe fn read_by_mma(self) -> Slot<'k, Tag, R, S, ReadByMma> {
+        self.become_state()
+    }
+}

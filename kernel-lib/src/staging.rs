@@ -1,0 +1,220 @@
+//! Staging: a tile in shared memory that threads write and a bulk copy stores to global memory.
+//!
+//! A field `c: Staging<Tile<f32, 128, 64>>` of a layout. One set of threads opens it, and then the buffer goes
+//! round: written by threads, [`fence_proxy_async`](StagingBuffer::fence_proxy_async) (rule B1),
+//! [`store`](StagingBuffer::store), [`wait_group_read`](StagingBuffer::wait_group_read) (rules B7, B11), written
+//! again. [`finish`](StagingBuffer::finish) waits for the stores themselves, so that the CTA may exit (rule B9).
+//!
+//! The set's leader issues every store and waits for every group: a bulk group belongs to the thread that
+//! committed it (rule B10).
+
+use core::marker::PhantomData;
+
+use crate::dropped::{Hand, StagingBuffer as Held};
+use crate::global::{Store, TileAt};
+use crate::layout::Field;
+use crate::path::{
+    ByBulk, HandsOnTo, InFlight, ProxyFence, SourceFree, StoreInFlight, Writable, Written,
+};
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCta};
+use crate::require;
+use crate::shared_access::{check, pack, write_chunk};
+use crate::tile::{BulkTile, Tile};
+use crate::token::{Brand, Finished, SameSet, Set, StaysWithItsThreads};
+
+/// A staging buffer of the tile `T`: a field of a layout.
+pub struct Staging<T>(PhantomData<T>);
+
+// SAFETY: (1) nothing to initialise: the buffer is written before it is read; (2) the tile's bytes; (3) `Closed`
+// comes from `finish`, which waits for every bulk store of the set.
+unsafe impl<T: BulkTile> Field for Staging<T> {
+    const BYTES: u32 = T::BYTES;
+    const ALIGN: u32 = 1024;
+    type Part<'k, Tag> = StagingPart<'k, Tag, T>;
+    type Closed<'k, Tag> = Finished<'k, Tag>;
+    #[inline(always)]
+    unsafe fn init(_: Addr<SharedCta>, _: u32) {}
+    #[inline(always)]
+    unsafe fn part<'k, Tag>(base: Addr<SharedCta>, _: u32) -> Self::Part<'k, Tag> {
+        StagingPart { base, brand: PhantomData, field: PhantomData }
+    }
+}
+
+/// A staging buffer that no set has opened yet.
+pub struct StagingPart<'k, Tag, T> {
+    base: Addr<SharedCta>,
+    brand: Brand<'k>,
+    field: PhantomData<fn() -> (Tag, T)>,
+}
+
+impl<'k, Tag, T: BulkTile> StagingPart<'k, Tag, T> {
+    /// Opens the buffer for the set that will write it and store it.
+    #[inline(always)]
+    pub fn open<S: Set>(
+        self, // B10: one set writes the buffer and stores it
+        set: &mut S,
+    ) -> StagingBuffer<'k, Tag, T, S, Written> {
+        let _ = set;
+        StagingBuffer::new(self.base)
+    }
+}
+
+/// A staging buffer in the hands of the set `S`, in a state of [`crate::path`].
+#[must_use = "a staging buffer must be finished before the kernel ends (rule B9)"]
+pub struct StagingBuffer<'k, Tag, T, S, State> {
+    base: Addr<SharedCta>,
+    hand: Hand<Held>,
+    brand: Brand<'k>,
+    field: PhantomData<fn() -> (Tag, T, S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
+    #[inline(always)]
+    fn new(base: Addr<SharedCta>) -> Self {
+        StagingBuffer {
+            base,
+            hand: Hand::new(),
+            brand: PhantomData,
+            field: PhantomData,
+            stays: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn become_state<Next>(self) -> StagingBuffer<'k, Tag, T, S, Next> {
+        self.hand.settle();
+        StagingBuffer::new(self.base)
+    }
+
+    /// `fence.proxy.async` in each thread of the set: orders its stores to the buffer before the bulk copy's reads
+    /// (rule B1).
+    ///
+    /// # PTX
+    /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
+    #[inline(always)]
+    pub fn fence_proxy_async<U>(self, set: &mut U) -> StagingBuffer<'k, Tag, T, S, State::Fenced>
+    where
+        U: SameSet<S>,
+        State: ProxyFence,
+    {
+        let _ = set;
+        ptx::fence::fence_proxy_async_in::<SharedCta>();
+        self.become_state()
+    }
+
+    /// Begins the bulk copy of the whole tile to its place in the matrix; what lies outside the matrix is left
+    /// out.
+    ///
+    /// # PTX
+    /// The set's barrier; then by its leader one `cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group` for each
+    /// panel and `cp.async.bulk.commit_group`. PTX 8.0, sm_90 (ISA 9.7.9.25.5, 9.7.9.25.3).
+    #[inline(always)]
+    pub fn store<U>(
+        self, // B7: the buffer belongs to the copy now
+        set: &mut U,
+        to: TileAt<T, Store>,
+    ) -> StagingBuffer<'k, Tag, T, S, InFlight>
+    where
+        U: SameSet<S>,
+        State: HandsOnTo<ByBulk>,
+    {
+        let base = self.base;
+        set.barrier();
+        set.lead(|| {
+            let panel_bytes = T::BYTES / T::PANELS;
+            let mut panel = 0;
+            while panel < T::PANELS {
+                let col = to.col + (panel * T::PANEL_COLS) as i32;
+                // SAFETY: the buffer is written and fenced by every thread of the set, whose barrier stands before;
+                // nobody writes it until the leader has waited for the group.
+                unsafe {
+                    ptx::tensor::cp_async_bulk_tensor_to_global(
+                        Addr::from_raw(to.map),
+                        [col, to.row],
+                        base.offset(panel * panel_bytes),
+                    )
+                };
+                panel += 1;
+            }
+            ptx::bulk::commit_group();
+        });
+        self.become_state()
+    }
+
+    /// Waits until the bulk copies have read the buffer, so that it can be written again.
+    ///
+    /// # PTX
+    /// `cp.async.bulk.wait_group.read 0` by the leader, which committed the group (rule B10), then the set's barrier.
+    /// PTX 8.0, sm_90 (ISA 9.7.9.25.3).
+    #[inline(always)]
+    pub fn wait_group_read<U>(self, set: &mut U) -> StagingBuffer<'k, Tag, T, S, Written>
+    where
+        U: SameSet<S>,
+        State: StoreInFlight,
+    {
+        set.lead(ptx::bulk::wait_group_read::<0>);
+        set.barrier();
+        self.become_state()
+    }
+
+    /// Ends the buffer: waits until every bulk store of the set has completed, so that the CTA may exit (rule B9).
+    ///
+    /// # PTX
+    /// `cp.async.bulk.wait_group 0` by the leader, then the set's barrier.
+    #[inline(always)]
+    pub fn finish<U>(
+        self, // B9: after this no bulk store is begun
+        set: &mut U,
+    ) -> Finished<'k, Tag>
+    where
+        U: SameSet<S>,
+    {
+        set.lead(ptx::bulk::wait_group::<0>);
+        set.barrier();
+        self.hand.settle();
+        // SAFETY: the leader, which issues all stores of this buffer, has waited for all of them.
+        unsafe { Finished::assume() }
+    }
+}
+
+impl<'k, Tag, E, const ROWS: usize, const COLS: usize, S: Set, State>
+    StagingBuffer<'k, Tag, Tile<E, ROWS, COLS>, S, State>
+where
+    Tile<E, ROWS, COLS>: BulkTile<Element = E>,
+    E: crate::tile::Element,
+{
+    /// Writes `N` neighbouring elements, from `col` on, of this thread's own row: thread `r` of the set owns row `r`
+    /// (rule A13). Traps when they are not all in the row, or `col` is not on a 16-byte boundary.
+    ///
+    /// # PTX
+    /// `st.shared.v4.b32` for each 16 bytes (ISA 9.7.9.12).
+    #[inline(always)]
+    pub fn put<U, const N: usize>(&mut self, set: &mut U, col: u32, values: [E; N])
+    where
+        U: SameSet<S>,
+        State: Writable + SourceFree,
+    {
+        let chunk = const {
+            require(
+                S::THREADS as usize == ROWS,
+                "rule A13: each thread of the set owns one row, so the tile has as many rows as the set has threads",
+            );
+            require(
+                N > 0 && (N * size_of::<E>()).is_multiple_of(16),
+                "a thread writes its row in steps of 16 bytes",
+            );
+            16 / size_of::<E>()
+        };
+        check(col + N as u32 <= COLS as u32 && col.is_multiple_of(chunk as u32));
+        let row = set.rank();
+        let mut i = 0;
+        while i < N {
+            let at = self.base.offset(Tile::<E, ROWS, COLS>::offset(row, col + i as u32));
+            // SAFETY: inside the row, which is this thread's own; the swizzle moves whole 16-byte chunks.
+            unsafe { write_chunk(at, pack(&values, i)) };
+            i += chunk;
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Tiles: what a stage, an operand or a staging buffer holds, as a type.
+//!
+//! Everything that a kernel author would otherwise keep in their head follows from the tile type: the box
+//! of the tensor map, the bytes for `expect_tx`, the shared-memory descriptor of the tensor core, and the
+//! place of each element under the swizzle. The host encodes tensor maps from the same type, so that the
+//! two sides cannot disagree.
+//!
+//! A [`Tile`] is K-major (row-major) and cut into *panels* of 128 bytes by `ROWS`, each panel in the
+//! 128-byte swizzle, which is how one bulk tensor copy delivers it and how `wgmma` and `tcgen05.mma` read
+//! it. A [`Linear`] run of elements has no swizzle and is only reached by ordinary loads and stores.
+
+use core::marker::PhantomData;
+
+use crate::float::{bf16, f16};
+use crate::ptx::word::Word;
+use crate::require;
+
+/// Bytes of a panel's row: the span of the 128-byte swizzle.
+pub const PANEL_ROW_BYTES: usize = 128;
+
+/// A swizzle of shared memory, as the tensor map and the matrix descriptors know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swizzle {
+    /// Rows follow each other as they are.
+    None,
+    /// 16-byte chunks of a 128-byte row are exchanged by the row's number modulo 8.
+    B128,
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A plain number that lies in device memory as an element of an array and has a name in tensor maps.
+pub trait Element: Word {
+    /// The name of the element type in tensor maps.
+    const TYPE: ElementType;
+}
+
+/// Element types of tensor maps.
+#[allow(missing_docs)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ElementType {
+    U8,
+    U16,
+    U32,
+    I32,
+    U64,
+    I64,
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
+macro_rules! elements {
+    ($($t:ty = $name:ident)*) => {$(
+        impl Element for $t {
+            const TYPE: ElementType = ElementType::$name;
+        }
+    )*};
+}
+
+elements! {
+    u8 = U8 u16 = U16 u32 = U32 i32 = I32 u64 = U64 i64 = I64 f32 = F32 f64 = F64 f16 = F16 bf16 = Bf16
+}
+
+/// A tile that one tensor map describes: `ROWS` rows of `COLS` elements, K-major.
+///
+/// # Layout
+/// `COLS * size_of::<T>()` is a multiple of 128 bytes; panel `p` holds columns
+/// `p * PANEL_COLS .. (p + 1) * PANEL_COLS`, `ROWS * 128` bytes, aligned to 1024. Illegal shapes are compile
+/// errors (rule D14).
+pub struct Tile<T, const ROWS: usize, const COLS: usize>(PhantomData<T>);
+
+/// What a tensor map needs to know of a tile. Implemented by [`Tile`] alone.
+pub trait BulkTile: 'static + sealed::Sealed {
+    /// The element type.
+    type Element: Element;
+    /// Rows of the tile and of the tensor map's box.
+    const ROWS: u32;
+    /// Columns of the tile.
+    const COLS: u32;
+    /// Columns of one box: a panel.
+    const PANEL_COLS: u32;
+    /// Boxes that make the tile.
+    const PANELS: u32;
+    /// The swizzle of a panel.
+    const SWIZZLE: Swizzle;
+    /// Bytes of the whole tile: what `expect_tx` announces for it.
+    const BYTES: u32;
+}
+
+impl<T, const ROWS: usize, const COLS: usize> sealed::Sealed for Tile<T, ROWS, COLS> {}
+
+impl<T: Element, const ROWS: usize, const COLS: usize> Tile<T, ROWS, COLS> {
+    const LEGAL: () = {
+        require(
+            ROWS >= 8 && ROWS <= 256 && ROWS.is_multiple_of(8),
+            "rule D14: a tile has 8 to 256 rows in steps of 8 (one box of a tensor map, whole swizzle atoms)",
+        );
+        require(
+            COLS > 0 && (COLS * size_of::<T>()).is_multiple_of(PANEL_ROW_BYTES),
+            "rule D14: a tile's row is a multiple of 128 bytes, the span of its swizzle",
+        );
+    };
+
+    /// Byte offset of element (`row`, `col`) in the tile, swizzle included.
+    #[inline(always)]
+    pub const fn offset(row: u32, col: u32) -> u32 {
+        let () = Self::LEGAL;
+        let size = size_of::<T>() as u32;
+        let panel_cols = PANEL_ROW_BYTES as u32 / size;
+        let panel = col / panel_cols;
+        let byte = (col % panel_cols) * size;
+        panel * (ROWS as u32 * PANEL_ROW_BYTES as u32)
+            + row * PANEL_ROW_BYTES as u32
+            + (byte ^ ((row % 8) << 4))
+    }
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize> BulkTile for Tile<T, ROWS, COLS> {
+    type Element = T;
+    const ROWS: u32 = {
+        let () = Self::LEGAL;
+        ROWS as u32
+    };
+    const COLS: u32 = {
+        let () = Self::LEGAL;
+        COLS as u32
+    };
+    const PANEL_COLS: u32 = {
+        let () = Self::LEGAL;
+        (PANEL_ROW_BYTES / size_of::<T>()) as u32
+    };
+    const PANELS: u32 = Self::COLS / Self::PANEL_COLS;
+    const SWIZZLE: Swizzle = Swizzle::B128;
+    const BYTES: u32 = Self::ROWS * Self::COLS * size_of::<T>() as u32;
+}
+
+/// `N` elements one after the other, without swizzle; reached by ordinary loads and stores.
+pub struct Linear<T, const N: usize>(PhantomData<T>);
+
+impl<T, const N: usize> sealed::Sealed for Linear<T, N> {}
+
+/// What a stage of a ring holds: a [`Tile`], a [`Linear`] run, or a pair of tiles.
+pub trait StageData: 'static + sealed::Sealed {
+    /// Bytes in shared memory.
+    const BYTES: u32;
+    /// Alignment in shared memory.
+    const ALIGN: u32;
+}
+
+/// Stage data whose elements ordinary loads and stores can address by one index.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no element order for ordinary loads and stores",
+    note = "use a `Tile` or `Linear` as the stage's data where threads read or write it"
+)]
+pub trait Elements: StageData {
+    /// The element type.
+    type Element: Element;
+    /// Number of elements.
+    const LEN: u32;
+    /// Byte offset of element `index` (row-major in a tile).
+    fn byte_offset(index: u32) -> u32;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize> StageData for Tile<T, ROWS, COLS> {
+    const BYTES: u32 = <Self as BulkTile>::BYTES;
+    const ALIGN: u32 = 1024;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize> Elements for Tile<T, ROWS, COLS> {
+    type Element = T;
+    const LEN: u32 = <Self as BulkTile>::ROWS * <Self as BulkTile>::COLS;
+    #[inline(always)]
+    fn byte_offset(index: u32) -> u32 {
+        Self::offset(index / COLS as u32, index % COLS as u32)
+    }
+}
+
+impl<T: Element, const N: usize> StageData for Linear<T, N> {
+    const BYTES: u32 = {
+        require(N > 0, "a linear stage holds at least one element");
+        (N * size_of::<T>()) as u32
+    };
+    const ALIGN: u32 = 16;
+}
+
+impl<T: Element, const N: usize> Elements for Linear<T, N> {
+    type Element = T;
+    const LEN: u32 = N as u32;
+    #[inline(always)]
+    fn byte_offset(index: u32) -> u32 {
+        index * size_of::<T>() as u32
+    }
+}
+
+impl<A: StageData, B: StageData> sealed::Sealed for (A, B) {}
+
+impl<A: StageData, B: StageData> StageData for (A, B) {
+    const BYTES: u32 = A::BYTES.next_multiple_of(B::ALIGN) + B::BYTES;
+    const ALIGN: u32 = if A::ALIGN > B::ALIGN { A::ALIGN } else { B::ALIGN };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swizzle_exchanges_chunks_by_row_modulo_eight() {
+        type T = Tile<bf16, 16, 128>;
+        // Row 0 is as it is; row 1 exchanges neighbouring 16-byte chunks (8 elements).
+        assert_eq!(T::offset(0, 9), 18);
+        assert_eq!(T::offset(1, 0), 128 + 16);
+        assert_eq!(T::offset(1, 8), 128);
+        assert_eq!(T::offset(9, 8), 9 * 128);
+        // The second panel starts after 16 rows of 128 bytes.
+        assert_eq!(T::offset(0, 64), 16 * 128);
+    }
+
+    #[test]
+    fn every_element_has_its_own_place() {
+        type T = Tile<f32, 8, 64>;
+        let mut seen = [false; 8 * 64];
+        for row in 0..8 {
+            for col in 0..64 {
+                let at = T::offset(row, col) as usize;
+                assert!(at.is_multiple_of(4) && at < seen.len() * 4);
+                assert!(!core::mem::replace(&mut seen[at / 4], true));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_follow_from_the_type() {
+        assert_eq!(<Tile<bf16, 128, 64> as BulkTile>::BYTES, 16384);
+        assert_eq!(<Tile<f32, 128, 64> as BulkTile>::PANELS, 2);
+        assert_eq!(<(Tile<bf16, 128, 64>, Tile<bf16, 256, 64>) as StageData>::BYTES, 49152);
+    }
+}

@@ -1,0 +1,605 @@
+//! Tokens: values that stand for sets of threads.
+//!
+//! Every thread of a set holds one copy of the set's token, and the set is part of the token's type. A
+//! method that the whole set must call takes `&mut` of that token, so calling a CTA barrier from a warp's
+//! role, or issuing a one-thread instruction from a whole warp, is a type error (rules F1, D11, C9).
+//!
+//! The root is [`Cta`], a parameter of the kernel; no safe function makes one. [`Cta::claim`] prepares the
+//! shared memory that the kernel's layout declares, [`Cta::roles`] gives each warp its role, and the kernel
+//! ends with the [`Exit`] that only the joined CTA yields.
+//!
+//! Tokens are `!Send`: a role's closure must be `Send`, so it cannot capture another set's token.
+
+use core::marker::PhantomData;
+
+use crate::layout::{Claimed, Layout};
+use crate::{ptx, require};
+
+/// Makes the lifetime `'k` of one run of one kernel invariant, so that nothing of one kernel fits another.
+pub(crate) type Brand<'k> = PhantomData<fn(&'k ()) -> &'k ()>;
+
+/// Keeps a type in the threads that hold it: not `Send`, so no role or elected thread can capture it.
+pub(crate) type StaysWithItsThreads = PhantomData<*mut ()>;
+
+/// Lanes of a warp.
+pub const WARP: u32 = 32;
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// A set of threads that acts together.
+///
+/// # PTX
+/// [`barrier`](Set::barrier) is `bar.sync` with the set's own barrier number (CTA, warpgroup) or
+/// `bar.warp.sync` (warp); ISA 9.7.13.1 and 9.7.13.2. It orders the memory accesses of the set's threads
+/// (ISA 8.9.4): what one wrote before it, all read after it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the token of a set of threads",
+    note = "pass `&mut` of the token that the kernel or role received: `Cta`, `Warpgroup`, `Warp` or `Thread`"
+)]
+pub trait Set: sealed::Sealed {
+    /// How many threads the set has.
+    const THREADS: u32;
+    /// This thread's place in the set, `0..THREADS`.
+    fn rank(&self) -> u32;
+    /// Waits until every thread of the set is here and makes their earlier writes visible to all of them.
+    fn barrier(&mut self);
+    /// Whether this thread is the one that acts for the set where one must (rank 0).
+    #[inline(always)]
+    fn is_leader(&self) -> bool {
+        self.rank() == 0
+    }
+    /// Runs `action` in the set's leader alone, and has the lanes of its warp meet again behind it.
+    #[doc(hidden)]
+    fn lead(&mut self, action: impl FnOnce());
+}
+
+/// A set of exactly one thread.
+#[diagnostic::on_unimplemented(
+    message = "this is issued once, by one thread, and `{Self}` is a set of several",
+    label = "needs the token of one thread",
+    note = "rules D11 and C9: every thread of the set would issue its own copy (PTX ISA 9.7.16.2: `tcgen05.mma`, `cp` and `commit` \
+            act for the issuing thread; ISA 9.7.9.25: so do bulk copies), and the barrier counts one",
+    note = "elect one thread of a warp: `warp.elect(move |mut t| …)`, and pass `&mut t`"
+)]
+pub trait SingleThread: Set {}
+
+/// Four whole warps, the first of which is a multiple of four: what reaches all 128 lanes of tensor memory.
+#[diagnostic::on_unimplemented(
+    message = "tensor memory is read by four warps together, and `{Self}` is not a warpgroup",
+    label = "needs the token of a warpgroup",
+    note = "rule D12: warp `i` of a warpgroup reaches only lanes `32 * i` to `32 * i + 31` (PTX ISA 9.7.16.2.3.1)",
+    note = "give the role four warps: `warpgroup(move |mut wg| …)`"
+)]
+pub trait FourWarps: Set {}
+
+/// The same set of threads as `S`.
+#[diagnostic::on_unimplemented(
+    message = "this object belongs to the set `{S}`, and `{Self}` is another set of threads",
+    label = "another set of threads",
+    note = "rules F1, C9 and B10: its barrier counts, its bulk groups and its partition are those of `{S}`; what one set issued, \
+            the same set waits for (PTX ISA 9.7.9.25.3: a bulk group belongs to the thread that committed it)",
+    note = "pass the token of the set that used the object first"
+)]
+pub trait SameSet<S>: Set {}
+
+impl<S: Set> SameSet<S> for S {}
+
+/// The role at position `I` of a call of [`Cta::roles`].
+pub struct Role<const I: u32>(());
+
+/// A position in [`Cta::roles`].
+pub trait RolePosition: sealed::Sealed {
+    /// Its number, which is also what its named barrier follows from (rule F7).
+    const INDEX: u32;
+}
+
+impl<const I: u32> sealed::Sealed for Role<I> {}
+impl<const I: u32> RolePosition for Role<I> {
+    const INDEX: u32 = I;
+}
+
+/// All threads of a CTA: the root token of a kernel.
+///
+/// `L` is the layout of the CTA's shared memory (before the claim) or [`Claimed<L>`] (after it); `THREADS` is
+/// the number of threads, a multiple of 32.
+pub struct Cta<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
+
+/// The four warps of a role, aligned to four.
+pub struct Warpgroup<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
+
+/// The one warp of a role.
+pub struct Warp<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
+
+/// The one thread that the warp of role `R` elected.
+pub struct Thread<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
+
+/// All threads of the CTA again, after every role has ended.
+pub struct Joined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
+
+/// The end of a kernel. Only [`Joined::exit`] makes one.
+pub struct Exit<'k>(Brand<'k>, StaysWithItsThreads);
+
+/// Index of this thread along x, for address arithmetic.
+#[inline(always)]
+fn thread_x() -> u32 {
+    ptx::sreg::tid_x()
+}
+
+impl<L, const THREADS: u32> sealed::Sealed for Cta<'_, L, THREADS> {}
+impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
+    const THREADS: u32 = THREADS;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        thread_x()
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {
+        // SAFETY: the token stands for all threads of the CTA, each of which is at this call; barrier 0 is the
+        // CTA's own (roles use 1 and up).
+        unsafe { ptx::barrier::bar_sync(0) }
+    }
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        lead_a_warp(self.rank(), action)
+    }
+}
+
+impl<L, const THREADS: u32> sealed::Sealed for Joined<'_, L, THREADS> {}
+impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
+    const THREADS: u32 = THREADS;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        thread_x()
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {
+        // SAFETY: as for `Cta`; every role has ended, so all threads are here.
+        unsafe { ptx::barrier::bar_sync(0) }
+    }
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        lead_a_warp(self.rank(), action)
+    }
+}
+
+impl<R> sealed::Sealed for Warpgroup<'_, R> {}
+impl<R: RolePosition> Set for Warpgroup<'_, R> {
+    const THREADS: u32 = 4 * WARP;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        thread_x() % Self::THREADS
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {
+        // SAFETY: the token stands for the 128 threads of the role, each of which is at this call; the number
+        // belongs to the role's position alone.
+        unsafe { ptx::barrier::bar_sync_count(1 + R::INDEX, Self::THREADS) }
+    }
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        lead_a_warp(self.rank(), action)
+    }
+}
+impl<R: RolePosition> FourWarps for Warpgroup<'_, R> {}
+
+impl<R> sealed::Sealed for Warp<'_, R> {}
+impl<R: RolePosition> Set for Warp<'_, R> {
+    const THREADS: u32 = WARP;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        thread_x() % WARP
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {
+        // SAFETY: the token stands for the 32 lanes of the warp, each of which is at this call.
+        unsafe { ptx::barrier::bar_warp_sync(u32::MAX) }
+    }
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        lead_a_warp(self.rank(), action)
+    }
+}
+
+impl<R> sealed::Sealed for Thread<'_, R> {}
+impl<R: RolePosition> Set for Thread<'_, R> {
+    const THREADS: u32 = 1;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        0
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {}
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        action()
+    }
+}
+impl<R: RolePosition> SingleThread for Thread<'_, R> {}
+
+/// Runs `action` in the thread of rank 0; the lanes of its warp wait for it, so that the warp is whole again
+/// at the next aligned instruction.
+#[inline(always)]
+fn lead_a_warp(rank: u32, action: impl FnOnce()) {
+    if rank == 0 {
+        action();
+    }
+    // SAFETY: all lanes of every warp of the set are at this call.
+    unsafe { ptx::barrier::bar_warp_sync(u32::MAX) }
+}
+
+/// The layout and thread count of a root token, for the entry that `#[baton::kernel]` writes.
+#[doc(hidden)]
+pub trait RootToken<'k>: sealed::Sealed {
+    /// The layout before the claim.
+    type Layout: Layout;
+    /// Threads of the CTA.
+    const THREADS: u32;
+    /// # Safety
+    /// 1. The caller is the entry of a kernel launched with `THREADS` threads in x and
+    ///    `Layout::BYTES` of dynamic shared memory, and calls this once, in every thread.
+    /// 2. `'k` is a fresh lifetime of this run.
+    unsafe fn root() -> Self;
+}
+
+impl<'k, L: Layout, const THREADS: u32> RootToken<'k> for Cta<'k, L, THREADS> {
+    type Layout = L;
+    const THREADS: u32 = {
+        require(
+            THREADS > 0 && THREADS <= 1024 && THREADS.is_multiple_of(WARP),
+            "a CTA has 32 to 1024 threads, whole warps",
+        );
+        THREADS
+    };
+    #[inline(always)]
+    unsafe fn root() -> Self {
+        Cta(PhantomData, PhantomData, PhantomData)
+    }
+}
+
+impl<L, const THREADS: u32> Cta<'_, L, THREADS> {
+    /// Index of this CTA in the grid.
+    #[inline(always)]
+    pub fn index(&self) -> [u32; 3] {
+        [ptx::sreg::ctaid_x(), ptx::sreg::ctaid_y(), ptx::sreg::ctaid_z()]
+    }
+
+    /// Extent of the grid in CTAs.
+    #[inline(always)]
+    pub fn grid(&self) -> [u32; 3] {
+        [ptx::sreg::nctaid_x(), ptx::sreg::nctaid_y(), ptx::sreg::nctaid_z()]
+    }
+}
+
+impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
+    /// Prepares the shared memory that the layout declares and hands out its parts.
+    ///
+    /// Barriers are initialised by one thread, tensor memory is allocated by one warp (and the permit given
+    /// up), `fence.mbarrier_init.release.cluster` and `fence.proxy.async` make both visible to the async proxy,
+    /// and a CTA barrier to every thread: no part exists before that (rules C1, C2, D8, D9).
+    #[inline(always)]
+    pub fn claim(self) -> (Cta<'k, Claimed<L>, THREADS>, L::Parts<'k>) {
+        let mut cta = Cta(PhantomData, PhantomData, PhantomData);
+        // SAFETY: the token of the unclaimed layout is consumed, and there is one for each thread; all of them
+        // are here.
+        let parts = unsafe { crate::layout::prepare::<L, THREADS>(&mut cta) };
+        (cta, parts)
+    }
+}
+
+/// Shared memory that has been claimed; see [`Cta::claim`].
+#[diagnostic::on_unimplemented(
+    message = "the shared memory of `{Self}` has not been claimed",
+    label = "claim first",
+    note = "rule C1: barriers are used only after `mbarrier.init` was made visible to every thread and to the async proxy \
+            (PTX ISA 9.7.13.15.9)",
+    note = "`let (cta, parts) = cta.claim();` does that, and gives the parts that the roles use"
+)]
+pub trait IsClaimed: sealed::Sealed {
+    /// The layout.
+    type Layout: Layout;
+}
+impl<L> sealed::Sealed for Claimed<L> {}
+impl<L: Layout> IsClaimed for Claimed<L> {
+    type Layout = L;
+}
+
+impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
+    /// Splits the CTA: each warp runs the closure of its role, and all meet again at the end.
+    ///
+    /// `roles` is a tuple of [`warpgroup`] and [`warp`] in the order of the warps, which together are exactly
+    /// the CTA's threads. A closure owns what it uses (`Send + 'k`), and what it returns says what it has
+    /// drained.
+    #[inline(always)]
+    pub fn roles<R: Roles<'k, THREADS>>(
+        self,
+        roles: R,
+    ) -> (Joined<'k, <L as IsClaimed>::Layout, THREADS>, R::Returns)
+    where
+        L: IsClaimed,
+    {
+        // SAFETY: the CTA's token is consumed, so every thread passes here once, all of them with the same `R`.
+        let returns = unsafe { roles.run(thread_x() / WARP) };
+        // SAFETY: every role has ended; all threads of the CTA reach this barrier, their warps whole (each role
+        // ends in its warps' `bar.warp.sync`).
+        unsafe { ptx::barrier::bar_sync(0) };
+        (Joined(PhantomData, PhantomData, PhantomData), returns)
+    }
+
+    /// Keeps the CTA together: for kernels in which all threads do the same.
+    #[inline(always)]
+    pub fn join(mut self) -> Joined<'k, <L as IsClaimed>::Layout, THREADS>
+    where
+        L: IsClaimed,
+    {
+        self.barrier();
+        Joined(PhantomData, PhantomData, PhantomData)
+    }
+}
+
+impl<'k, L: Layout, const THREADS: u32> Joined<'k, L, THREADS> {
+    /// Ends the kernel. `closed` holds the proof, field by field of the layout, that no asynchronous operation
+    /// still uses the CTA's shared or tensor memory (rules B9, D8): what `finish` and `dealloc` return.
+    #[inline(always)]
+    pub fn exit(
+        self, // B9: a CTA exits once, after everything that uses its memory has ended
+        closed: L::Closed<'k>,
+    ) -> Exit<'k> {
+        let _ = closed;
+        Exit(PhantomData, PhantomData)
+    }
+}
+
+/// What the closure of a role, or of an elected thread, may return: proofs and nothing else.
+///
+/// The threads that did not run the closure need the value too, so it must hold no data.
+///
+/// # Safety
+/// A value of the type carries no data, and may exist in every thread of the CTA once the closure that
+/// returned it has ended in the threads that ran it and a barrier has joined them.
+#[diagnostic::on_unimplemented(
+    message = "a role cannot return `{Self}`",
+    label = "only proofs leave a role",
+    note = "the threads of other roles did not compute it: regions, witnesses and values stay with the threads that hold them \
+            (rules A9, F1)",
+    note = "end the closure with `()` or with what `finish(…)` returns"
+)]
+pub unsafe trait RoleReturn: sealed::Sealed {
+    /// # Safety
+    /// The closure that returns `Self` has ended, or will have when the barrier that follows is passed, in
+    /// the threads that run it.
+    #[doc(hidden)]
+    unsafe fn conjure() -> Self;
+}
+
+macro_rules! role_returns {
+    ($(($($t:ident),*))*) => {$(
+        impl<$($t: RoleReturn),*> sealed::Sealed for ($($t,)*) {}
+        // SAFETY: holds nothing but proofs.
+        unsafe impl<$($t: RoleReturn),*> RoleReturn for ($($t,)*) {
+            #[inline(always)]
+            unsafe fn conjure() -> Self {
+                // SAFETY: the caller's promise holds for each part.
+                unsafe { ($(<$t as RoleReturn>::conjure(),)*) }
+            }
+        }
+    )*};
+}
+#[allow(unused_unsafe, clippy::unused_unit, clippy::missing_safety_doc)]
+mod role_returns {
+    use super::*;
+    role_returns! { () (A) (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) (A, B, C, D, E, F) }
+}
+
+/// A role of four warps; see [`warpgroup`].
+pub struct WarpgroupRole<'k, R, F, T>(F, Brand<'k>, PhantomData<(R, T)>);
+
+/// A role of one warp; see [`warp`].
+pub struct WarpRole<'k, R, F, T>(F, Brand<'k>, PhantomData<(R, T)>);
+
+/// Four warps run `body` together. The first of them must be a multiple of four (rule D12), which
+/// [`Cta::roles`] checks.
+#[inline(always)]
+pub fn warpgroup<'k, R, F, T>(body: F) -> WarpgroupRole<'k, R, F, T>
+where
+    R: RolePosition,
+    F: FnOnce(Warpgroup<'k, R>) -> T + Send + 'k,
+    T: RoleReturn,
+{
+    WarpgroupRole(body, PhantomData, PhantomData)
+}
+
+/// One warp runs `body`.
+#[inline(always)]
+pub fn warp<'k, R, F, T>(body: F) -> WarpRole<'k, R, F, T>
+where
+    R: RolePosition,
+    F: FnOnce(Warp<'k, R>) -> T + Send + 'k,
+    T: RoleReturn,
+{
+    WarpRole(body, PhantomData, PhantomData)
+}
+
+/// One role of a tuple of roles.
+pub trait RoleSpec<'k>: sealed::Sealed {
+    /// Its position.
+    type Position: RolePosition;
+    /// How many warps it has.
+    const WARPS: u32;
+    /// What its closure returns.
+    type Return: RoleReturn;
+    /// # Safety
+    /// Called once, in exactly the threads of the role, all of which are here.
+    #[doc(hidden)]
+    unsafe fn run(self) -> Self::Return;
+}
+
+impl<R, F, T> sealed::Sealed for WarpgroupRole<'_, R, F, T> {}
+impl<'k, R, F, T> RoleSpec<'k> for WarpgroupRole<'k, R, F, T>
+where
+    R: RolePosition,
+    F: FnOnce(Warpgroup<'k, R>) -> T + Send + 'k,
+    T: RoleReturn,
+{
+    type Position = R;
+    const WARPS: u32 = 4;
+    type Return = T;
+    #[inline(always)]
+    unsafe fn run(self) -> T {
+        (self.0)(Warpgroup(PhantomData, PhantomData, PhantomData))
+    }
+}
+
+impl<R, F, T> sealed::Sealed for WarpRole<'_, R, F, T> {}
+impl<'k, R, F, T> RoleSpec<'k> for WarpRole<'k, R, F, T>
+where
+    R: RolePosition,
+    F: FnOnce(Warp<'k, R>) -> T + Send + 'k,
+    T: RoleReturn,
+{
+    type Position = R;
+    const WARPS: u32 = 1;
+    type Return = T;
+    #[inline(always)]
+    unsafe fn run(self) -> T {
+        (self.0)(Warp(PhantomData, PhantomData, PhantomData))
+    }
+}
+
+/// A tuple of roles that together are the warps of a CTA of `THREADS` threads.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tuple of roles",
+    note = "pass a tuple of `warpgroup(…)` and `warp(…)`, in the order of the warps, one to six roles"
+)]
+pub trait Roles<'k, const THREADS: u32>: tuples::Sealed {
+    /// What the closures return.
+    type Returns;
+    /// # Safety
+    /// Called once by every thread of the CTA, with the index of its warp.
+    #[doc(hidden)]
+    unsafe fn run(self, warp: u32) -> Self::Returns;
+}
+
+macro_rules! roles {
+    ($(($($index:literal $role:ident $field:tt),*))*) => {$(
+        impl<$($role),*> tuples::Sealed for ($($role,)*) {}
+        impl<'k, $($role),*, const THREADS: u32> Roles<'k, THREADS> for ($($role,)*)
+        where
+            $($role: RoleSpec<'k, Position = Role<$index>>,)*
+        {
+            type Returns = ($($role::Return,)*);
+            #[inline(always)]
+            unsafe fn run(self, warp: u32) -> Self::Returns {
+                const {
+                    let mut next = 0;
+                    $(
+                        require(
+                            $role::WARPS != 4 || next % 4 == 0,
+                            "rule D12: a warpgroup starts at a warp whose number is a multiple of four: put warpgroup roles first",
+                        );
+                        next += $role::WARPS;
+                    )*
+                    require(
+                        next * WARP == THREADS,
+                        "rule F1: the roles together are not the CTA's threads: count 128 for each warpgroup and 32 for each warp",
+                    );
+                }
+                let mut first = 0;
+                $(
+                    // The bodies of the other roles are forgotten, not dropped: what they own belongs to the
+                    // threads that run them.
+                    if warp >= first && warp < first + $role::WARPS {
+                        // SAFETY: exactly the threads of the role come here, once each.
+                        let proof = unsafe { self.$field.run() };
+                        core::mem::forget(proof);
+                    } else {
+                        core::mem::forget(self.$field);
+                    }
+                    first += $role::WARPS;
+                )*
+                let _ = first;
+                // SAFETY: lanes that left an elected branch early wait for the others; every lane of the warp
+                // is here.
+                unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
+                // SAFETY: the barrier that `Cta::roles` passes next joins all roles.
+                unsafe { ($($role::Return::conjure(),)*) }
+            }
+        }
+    )*};
+}
+/// Seals the tuples of roles, apart from the tuples of proofs.
+mod tuples {
+    pub trait Sealed {}
+}
+roles! {
+    (0 A 0)
+    (0 A 0, 1 B 1)
+    (0 A 0, 1 B 1, 2 C 2)
+    (0 A 0, 1 B 1, 2 C 2, 3 D 3)
+    (0 A 0, 1 B 1, 2 C 2, 3 D 3, 4 E 4)
+    (0 A 0, 1 B 1, 2 C 2, 3 D 3, 4 E 4, 5 F 5)
+}
+
+impl<'k, R: RolePosition> Warp<'k, R> {
+    /// Elects one lane, which runs `body`; the others wait for it.
+    ///
+    /// Consumes the warp: what `body` owns is advanced by the elected lane alone, so the other lanes' copies
+    /// would be stale.
+    ///
+    /// # PTX
+    /// `elect.sync _|p, 0xffffffff;` PTX 8.0, sm_90 (ISA 9.7.13.14), then `bar.warp.sync`.
+    #[inline(always)]
+    pub fn elect<F, T>(self, body: F) -> T
+    where
+        F: FnOnce(Thread<'k, R>) -> T + Send + 'k,
+        T: RoleReturn,
+    {
+        // SAFETY: the warp's token says that all its lanes are here.
+        if unsafe { ptx::warp::elect_sync(u32::MAX) } {
+            core::mem::forget(body(Thread(PhantomData, PhantomData, PhantomData)));
+        } else {
+            core::mem::forget(body);
+        }
+        // SAFETY: as above: every lane comes here.
+        unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
+        // SAFETY: `body` has ended in the elected lane.
+        unsafe { T::conjure() }
+    }
+
+    /// Index of this lane.
+    #[inline(always)]
+    pub fn lane(&self) -> u32 {
+        thread_x() % WARP
+    }
+}
+
+impl<R: RolePosition> Warpgroup<'_, R> {
+    /// Index of this thread's warp in the warpgroup, 0 to 3.
+    #[inline(always)]
+    pub fn warp_index(&self) -> u32 {
+        self.rank() / WARP
+    }
+}
+
+/// Proof that everything asynchronous that was begun through the field `Tag` has ended.
+pub struct Finished<'k, Tag>(Brand<'k>, PhantomData<Tag>, StaysWithItsThreads);
+
+impl<Tag> Finished<'_, Tag> {
+    /// # Safety
+    /// The caller has waited for every asynchronous operation begun through the field's endpoint, which it
+    /// consumes.
+    #[inline(always)]
+    pub(crate) unsafe fn assume() -> Self {
+        Finished(PhantomData, PhantomData, PhantomData)
+    }
+}
+
+impl<Tag> sealed::Sealed for Finished<'_, Tag> {}
+// SAFETY: no data; its truth does not depend on the thread once a barrier has joined the role.
+unsafe impl<Tag> RoleReturn for Finished<'_, Tag> {
+    #[inline(always)]
+    unsafe fn conjure() -> Self {
+        Finished(PhantomData, PhantomData, PhantomData)
+    }
+}
