@@ -119,11 +119,8 @@ impl Emulator {
 
     pub(crate) fn encode(map: &TensorMapDesc) -> Result<EncodedTensorMap, String> {
         let bytes = tensor_map::encode(map).map_err(|error| error.to_string())?;
-        let mut words = [0; 16];
-        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
-        Ok(EncodedTensorMap(words))
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * at + byte]));
+        Ok(EncodedTensorMap(std::array::from_fn(word)))
     }
 }
 

@@ -127,7 +127,7 @@ pub(crate) fn check(
     }
 
     if let Some(cluster) = shape.cluster {
-        if cluster.iter().zip(grid).any(|(&c, g)| c == 0 || !g.is_multiple_of(c)) {
+        if cluster.iter().zip(grid).any(|(&c, g)| g.checked_rem(c) != Some(0)) {
             return Err(BadLaunch::PartialCluster { grid, cluster });
         }
         let ctas = product(cluster);

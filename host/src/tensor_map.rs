@@ -12,7 +12,6 @@
 //! On a GPU the driver encodes the map, on the emulator `baton-emulator` does, in its own format. The
 //! rules are checked in one place, before either, so that what the emulator takes a GPU takes too.
 
-use baton::global::Store;
 use baton::global::{Load, Store};
 use baton::launch::TensorMap;
 use baton::tile::{BulkTile, Element, ElementType, Swizzle};

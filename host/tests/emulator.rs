@@ -4,6 +4,7 @@
 //! The functions that `#[baton::kernel]` would make are written out here, because this crate's tests
 //! do without a device build.
 
+use baton::global::Store;
 use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape, TensorMap};
 use baton::tile::Tile;
 use baton_host::baton_emulator::tensor_map;
@@ -253,7 +254,7 @@ fn freed_memory_can_be_allocated_again() {
 }
 
 /// What the tensor unit is told about a matrix.
-fn decoded<T>(map: &TensorMap<'_, T>) -> tensor_map::TensorMapDesc {
+fn decoded<T, A>(map: &TensorMap<'_, T, A>) -> tensor_map::TensorMapDesc {
     let words = map.encoded().0;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     tensor_map::decode(bytes.as_slice().try_into().unwrap()).unwrap()
@@ -276,7 +277,7 @@ fn a_tensor_map_follows_from_matrix_and_tile() {
     assert_eq!(desc.swizzle, tensor_map::Swizzle::B128);
     assert_eq!(buffer.as_arg().address(), desc.global_address);
 
-    let map: TensorMap<'_, Tile<f32, 8, 32>> = buffer.tensor_map_mut(matrix).unwrap();
+    let map: TensorMap<'_, Tile<f32, 8, 32>, Store> = buffer.tensor_map_mut(matrix).unwrap();
     assert_eq!(decoded(&map).box_dims[..2], [32, 8]);
 }
 
