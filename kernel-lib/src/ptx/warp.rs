@@ -1,7 +1,8 @@
 //! What the lanes of a warp do together.
 //!
 //! Every instruction here names its participants in a mask: exactly those lanes execute it, with the same
-//! mask, the executing lane among them. They exchange registers and order no memory.
+//! mask, the executing lane among them. They exchange registers and order no memory, so their assembly
+//! is `nomem`: what must be ordered between lanes needs [`bar_warp_sync`](super::barrier::bar_warp_sync).
 //!
 //! ISA: *shfl.sync*, *vote.sync*, *match.sync*, *redux.sync*, *elect.sync*, *activemask*.
 
@@ -33,7 +34,7 @@ pub unsafe fn elect_sync(mask: u32) -> bool {
             "elect.sync _|elected, {};",
             "selp.u32 {}, 1, 0, elected;",
             "}}",
-            in(reg32) mask, out(reg32) elected, options(nostack)
+            in(reg32) mask, out(reg32) elected, options(nomem, nostack)
         );
         elected != 0
     }
@@ -112,7 +113,7 @@ pub unsafe fn shfl_sync<M: ShflMode, T: Word32>(
                     "selp.u32 {}, 1, 0, inside;",
                     "}}",
                     out(reg32) received, in(reg32) value.to_word() as u32, in(reg32) lane,
-                    in(reg32) bounds, in(reg32) mask, out(reg32) inside, options(nostack)
+                    in(reg32) bounds, in(reg32) mask, out(reg32) inside, options(nomem, nostack)
                 )
             };
         }
@@ -147,7 +148,7 @@ macro_rules! votes {
                     concat!($text, " result, vote, {};"),
                     "selp.u32 {}, 1, 0, result;",
                     "}}",
-                    in(reg32) vote as u32, in(reg32) mask, out(reg32) result, options(nostack)
+                    in(reg32) vote as u32, in(reg32) mask, out(reg32) result, options(nomem, nostack)
                 );
                 result != 0
             }
@@ -182,7 +183,7 @@ pub unsafe fn vote_sync_ballot(vote: bool, mask: u32) -> u32 {
             "//@baton collective vote.sync",
             "vote.sync.ballot.b32 {}, vote, {};",
             "}}",
-            in(reg32) vote as u32, out(reg32) lanes, in(reg32) mask, options(nostack)
+            in(reg32) vote as u32, out(reg32) lanes, in(reg32) mask, options(nomem, nostack)
         );
         lanes
     }
@@ -202,7 +203,7 @@ pub unsafe fn match_any_sync<T: Word32>(value: T, mask: u32) -> u32 {
         asm!(
             "//@baton collective match.sync",
             "match.any.sync.b32 {}, {}, {};",
-            out(reg32) lanes, in(reg32) value.to_word() as u32, in(reg32) mask, options(nostack)
+            out(reg32) lanes, in(reg32) value.to_word() as u32, in(reg32) mask, options(nomem, nostack)
         );
         lanes
     }
@@ -243,7 +244,7 @@ macro_rules! reduxes {
                             "//@baton collective redux.sync",
                             concat!("redux.sync", $op, $type, " {}, {}, {};"),
                             out(reg32) result, in(reg32) value.to_word() as u32, in(reg32) mask,
-                            options(nostack)
+                            options(nomem, nostack)
                         )
                     };
                 }
@@ -280,7 +281,7 @@ pub fn activemask() -> u32 {
     device! {
         super::anchor();
         let lanes: u32;
-        asm!("activemask.b32 {};", out(reg32) lanes, options(nostack));
+        asm!("activemask.b32 {};", out(reg32) lanes, options(nomem, nostack));
         lanes
     }
 }
