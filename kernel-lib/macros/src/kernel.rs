@@ -200,6 +200,8 @@ pub fn expand(attributes: TokenStream, item: TokenStream) -> Result<TokenStream>
         brand: &brand,
     };
     let device: Vec<_> = instances.iter().map(|(name, given)| parts.entry(name, given)).collect();
+    let metadata: Vec<_> =
+        instances.iter().map(|(name, given)| parts.metadata(name, given)).collect();
     let host: Vec<_> = instances
         .iter()
         .map(|(name, given)| parts.launch(name, given, &visibility, &documentation))
@@ -214,6 +216,7 @@ pub fn expand(attributes: TokenStream, item: TokenStream) -> Result<TokenStream>
             #(#checks)*
             #(#device)*
         };
+        #(#metadata)*
         #(#host)*
     })
 }
@@ -272,17 +275,49 @@ impl Parts<'_> {
     fn entry(&self, name: &Ident, given: &[GenericArgument]) -> TokenStream {
         let (root, types, names, brand) = (self.root, self.types, self.names, self.brand);
         let (aliases, coerced) = (self.aliases(given), self.coerced());
+        let symbols = (0..types.len()).map(|i| format!("{name}_param_{i}"));
+        quote! {
+            #[cfg(target_arch = "nvptx64")]
+            const _: () = {
+                #aliases
+                const BODY: for<#brand> fn(#root, #(#types),*) -> ::baton::token::Exit<#brand> = #coerced;
+                #[inline(always)]
+                fn run<#brand>(#(#names: #types),*) {
+                    // SAFETY: the entry of the kernel, launched as its metadata says; `run` is called once in
+                    // each thread, with a lifetime of its own.
+                    let root = unsafe { <#root as ::baton::token::RootToken<#brand>>::root() };
+                    let _ = BODY(root, #(#names),*);
+                }
+                ::baton::__baton_entry! {
+                    #name(#(#names: <#types as ::baton::global::ReceiveParam>::Abi),*) {
+                        // SAFETY: the parameters are those of this entry, in order.
+                        unsafe {
+                            run(#(<#types as ::baton::global::ReceiveParam>::receive(
+                                #names, || ::baton::__baton_param_address!(#symbols))),*)
+                        }
+                    }
+                }
+            };
+        }
+    }
+
+    /// The lines of metadata in the PTX: assembly of a module is an item of its own, so it stands in one.
+    fn metadata(&self, name: &Ident, given: &[GenericArgument]) -> TokenStream {
+        let (root, types, brand) = (self.root, self.types, self.brand);
+        let aliases = self.aliases(given);
         let (threads, cluster, min_ctas) =
             (&self.attributes.threads, self.attributes.cluster, self.attributes.min_ctas);
         let (cluster_y, cluster_z) = if cluster == 0 { (0, 0) } else { (1, 1) };
-        let symbols = (0..types.len()).map(|i| format!("{name}_param_{i}"));
         let kernel_line = format!(
             "//@baton kernel {name} threads={{}},1,1 cluster={cluster},{cluster_y},{cluster_z} min_ctas={min_ctas} smem={{}}"
         );
         let param_lines = (0..types.len()).map(|i| format!("//@baton param {name} {i} align={{}}"));
+        let module = format_ident!("__baton_metadata_{name}");
         quote! {
             #[cfg(target_arch = "nvptx64")]
-            const _: () = {
+            mod #module {
+                #[allow(unused_imports)]
+                use super::*;
                 #aliases
                 const fn threads<#brand>() -> u32 {
                     ::baton::macro_support::same_threads(
@@ -295,23 +330,7 @@ impl Parts<'_> {
                 ::baton::__baton_comment!(#kernel_line, threads(), bytes());
                 #(::baton::__baton_comment!(
                     #param_lines, <#types as ::baton::global::ReceiveParam>::ALIGN);)*
-                #[inline(always)]
-                fn run<#brand>(#(#names: #types),*) {
-                    // SAFETY: the entry of the kernel, launched as its metadata says; `run` is called once in
-                    // each thread, with a lifetime of its own.
-                    let root = unsafe { <#root as ::baton::token::RootToken<#brand>>::root() };
-                    let _ = (#coerced)(root, #(#names),*);
-                }
-                ::baton::__baton_entry! {
-                    #name(#(#names: <#types as ::baton::global::ReceiveParam>::Abi),*) {
-                        // SAFETY: the parameters are those of this entry, in order.
-                        unsafe {
-                            run(#(<#types as ::baton::global::ReceiveParam>::receive(
-                                #names, || ::baton::__baton_param_address!(#symbols))),*)
-                        }
-                    }
-                }
-            };
+            }
         }
     }
 
