@@ -1,6 +1,6 @@
 //! The 16-bit floats, and packed pairs of them.
 //!
-//! [`bf16`] is the upper half of an f32; [`f16`] is IEEE binary16. Both are storage formats here: they
+//! [`bf16`] is the upper half of an f32; [`f16`](struct@f16) is IEEE binary16. Both are storage formats here: they
 //! convert, and arithmetic is done in f32. Conversion from f32 rounds to nearest, ties to even; every
 //! NaN becomes the canonical one (`0x7fff`), as the device's `cvt` does, so that host and device give
 //! the same bits. Conversion to f32 is exact.

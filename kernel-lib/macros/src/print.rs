@@ -5,9 +5,10 @@
 //! macro emits the pieces and one constant function joins them. What C has no word for is an error at the
 //! format string, and an argument of the wrong type an unmet bound at the argument.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::quote;
 use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, LitStr, Result, Token};
 
 /// The library implements its argument tuple up to this many.
@@ -267,10 +268,10 @@ fn expand_call(call: Call, newline: bool) -> Result<TokenStream> {
                 bytes += 1 + flags.len() + 3;
                 parts.push(quote!(::baton::print::Piece::Value(#flags)));
                 let function = Ident::new(style.function(), format.span());
-                let value = format_ident!("value_{index}");
-                // The argument's span, so that an unmet bound is reported there.
-                let span = syn::spanned::Spanned::span(&arguments[index].value);
-                slots.push(quote::quote_spanned!(span=> ::baton::print::#function(#value)));
+                // At the argument's place, so that an unmet bound is reported there.
+                let span = Span::mixed_site().located_at(arguments[index].value.span());
+                let value = Ident::new(&format!("value_{index}"), span);
+                slots.push(quote!(::baton::print::#function(#value)));
             }
         }
     }
@@ -284,16 +285,22 @@ fn expand_call(call: Call, newline: bool) -> Result<TokenStream> {
         ));
     }
 
-    let names = (0..arguments.len()).map(|index| format_ident!("value_{index}"));
+    // Names of the macro's own, which the arguments' expressions cannot meet.
+    let names =
+        (0..arguments.len()).map(|index| Ident::new(&format!("value_{index}"), Span::mixed_site()));
     let values = arguments.iter().map(|argument| &argument.value);
     let bytes = Literal::usize_unsuffixed(bytes);
+    // The arguments are evaluated where the type `Line` is not in scope.
     Ok(quote! {{
-        struct Line;
-        impl<A: ::baton::print::Arguments> ::baton::print::Format<A> for Line {
-            const FORMAT: &'static [u8] = &::baton::print::format::<#bytes>(&[#(#parts),*], A::CONVERSIONS);
-        }
         #(let #names = #values;)*
-        ::baton::print::print_line::<Line, _>((#(#slots,)*))
+        {
+            struct Line;
+            impl<A: ::baton::print::Arguments> ::baton::print::Format<A> for Line {
+                const FORMAT: &'static [u8] =
+                    &::baton::print::format::<#bytes>(&[#(#parts),*], A::CONVERSIONS);
+            }
+            ::baton::print::print_line::<Line, _>((#(#slots,)*))
+        }
     }})
 }
 
