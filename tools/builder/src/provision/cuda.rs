@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Listener, Refusal, Store, offline, run};
 use crate::environment::Environment;
@@ -101,15 +102,20 @@ pub(crate) fn fetch(
     }
 }
 
-/// Like [`fetch`], but gives up at once where it has failed before: a build must not wait for a
-/// network that is not there each time. [`super::Doctor::fix`] tries again.
+/// How long a failure is remembered.
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Like [`fetch`], but gives up at once where it has failed a short time ago: a build must not wait
+/// each time for a network that is not there. [`super::Doctor::fix`] tries again.
 pub(crate) fn fetch_once(
     env: &Environment,
     store: &Store,
     listener: Listener<'_>,
 ) -> Result<PathBuf, Error> {
     let note = store.path(&format!("{}.failed", entry()));
-    if let Ok(reason) = fs::read_to_string(&note) {
+    let written = fs::metadata(&note).and_then(|metadata| metadata.modified());
+    let recent = written.is_ok_and(|time| time.elapsed().is_ok_and(|age| age < PATIENCE));
+    if let Some(reason) = recent.then(|| fs::read_to_string(&note).ok()).flatten() {
         return Err(Error::Missing {
             what: "ptxas",
             tried: vec![("an earlier build".to_owned(), reason)],
