@@ -1,0 +1,89 @@
+//! What the tests of this package share: the examples, and their kernels built as a build script
+//! would build them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use baton_builder::{Arch, Binary, Builder, Ptxas};
+use baton_ptx::lines::LineTable;
+use serde_json::Value;
+
+/// The top folder of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The packages of the workspace as cargo describes them.
+///
+/// # Panics
+/// If cargo cannot read the workspace.
+pub fn packages() -> Vec<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("metadata is JSON");
+    metadata["packages"].as_array().expect("there are packages").clone()
+}
+
+/// An example, and the targets that its manifest names (`package.metadata.baton.targets`).
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// Its package and its folder.
+    pub name: String,
+    /// What its kernels are written for.
+    pub targets: Vec<Arch>,
+}
+
+/// All examples.
+///
+/// # Panics
+/// If a manifest names something that is no target.
+pub fn examples() -> Vec<Example> {
+    let example = |package: &Value| {
+        let targets = package["metadata"]["baton"]["targets"].as_array()?;
+        let target = |name: &Value| {
+            let name = name.as_str().expect("a target is a string");
+            name.parse().unwrap_or_else(|error| panic!("{}: {error}", package["name"]))
+        };
+        Some(Example {
+            name: package["name"].as_str()?.to_owned(),
+            targets: targets.iter().map(target).collect(),
+        })
+    };
+    packages().iter().filter_map(example).collect()
+}
+
+/// The kernels of an example, for one target.
+#[derive(Debug)]
+pub struct Kernels {
+    /// The finished PTX.
+    pub ptx: String,
+    /// From its lines to Rust source.
+    pub lines: LineTable,
+    /// The files, and what ptxas said.
+    pub binary: Binary,
+}
+
+/// Builds the kernels of an example. ptxas has to be there.
+///
+/// # Panics
+/// If they do not build.
+pub fn kernels(example: &str, arch: Arch) -> Kernels {
+    let output = Builder::new(root().join("examples").join(example).join("kernel"))
+        .arch(arch)
+        .ptxas(Ptxas::Required)
+        .out_dir(root().join("target/baton-tests").join(example))
+        .build()
+        .unwrap_or_else(|error| panic!("{example} for {arch}: {error}"));
+    let [binary] = <[Binary; 1]>::try_from(output.binaries).expect("one target, one binary");
+    let read = |path: &Path| {
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let lines = LineTable::parse(&read(&binary.lines)).expect("the builder's own table");
+    Kernels { ptx: read(&binary.ptx), lines, binary }
+}
