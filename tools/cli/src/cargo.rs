@@ -31,6 +31,11 @@ pub fn not_started(error: &std::io::Error) -> Failure {
         .help("install Rust 1.95.0 with rustup and put cargo on the PATH")
 }
 
+/// Cargo ran, and what it said or how it ended could not be read.
+pub fn lost(error: &std::io::Error) -> Failure {
+    Failure::new(exit_code::FILES, "cargo's answer could not be read").because(error)
+}
+
 /// The workspace's packages as cargo describes them.
 pub fn metadata(repository: &Repository) -> Result<Value> {
     let output = command(repository)
@@ -84,7 +89,7 @@ pub fn executables(repository: &Repository, packages: &[&str]) -> Result<Vec<Pat
         });
         found
     });
-    let status = child.wait().map_err(|error| not_started(&error))?;
+    let status = child.wait().map_err(|error| lost(&error))?;
     drop(progress);
 
     let what = format!("{} did not build", packages.join(", "));

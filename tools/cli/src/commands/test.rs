@@ -41,8 +41,8 @@ impl Arguments {
         let repository = Repository::find()?;
         doctor::provision(&repository)?;
 
-        let (from_cargo, to_cargo) = pipe().map_err(|error| cargo::not_started(&error))?;
-        let clone = |end: &std::io::PipeWriter| end.try_clone().map_err(|e| cargo::not_started(&e));
+        let (from_cargo, to_cargo) = pipe().map_err(|error| cargo::lost(&error))?;
+        let clone = |end: &std::io::PipeWriter| end.try_clone().map_err(|e| cargo::lost(&e));
         let mut command = self.cargo_test(&repository);
         command.stdin(Stdio::null()).stdout(clone(&to_cargo)?).stderr(to_cargo);
         let mut child = command.spawn().map_err(|error| cargo::not_started(&error))?;
@@ -51,12 +51,12 @@ impl Arguments {
 
         let mut record = Record::default();
         for line in BufReader::new(from_cargo).split(b'\n') {
-            let line = line.map_err(|error| cargo::not_started(&error))?;
+            let line = line.map_err(|error| cargo::lost(&error))?;
             let line = String::from_utf8_lossy(&line);
             output::line(&line)?;
             record.line(&line, Instant::now());
         }
-        let status = child.wait().map_err(|error| cargo::not_started(&error))?;
+        let status = child.wait().map_err(|error| cargo::lost(&error))?;
 
         output::text(record.summary())?;
         if status.success() && record.passed() == 0 && record.failed() == 0 {
