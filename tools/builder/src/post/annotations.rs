@@ -3,7 +3,7 @@
 //! | comment | effect |
 //! |---|---|
 //! | `//@baton kernel NAME threads=X,Y,Z cluster=X,Y,Z min_ctas=N smem=BYTES` | `.reqntid`, `.explicitcluster` and `.reqnctapercluster` (unless 0,0,0), `.minnctapersm` (unless 0) |
-//! | `//@baton param NAME INDEX align=N` | that parameter's `.align` is raised |
+//! | `//@baton param NAME INDEX align=N` | that parameter's `.align` is raised (0: it is left as it is) |
 //! | `//@baton collective MNEMONIC` | the next instruction is a site for [`crate::check`] |
 //! | `//@baton nc` | the next `ld.global.nc` was asked for |
 
@@ -84,9 +84,14 @@ impl Annotations {
                         let index = words.next()?.parse().ok()?;
                         let align: u32 = words.next()?.strip_prefix("align=")?.parse().ok()?;
                         let line = comment.line;
-                        align.is_power_of_two().then_some(ParamAlign { kernel, line, index, align })
+                        (align == 0 || align.is_power_of_two()).then_some(ParamAlign {
+                            kernel,
+                            line,
+                            index,
+                            align,
+                        })
                     })();
-                    let expected = "is not `param NAME INDEX align=N` with a power of two";
+                    let expected = "is not `param NAME INDEX align=N` with 0 or a power of two";
                     annotations.params.push(param.ok_or_else(|| bad(expected))?);
                 }
                 // Sites inside functions; the checks read them.
@@ -202,6 +207,12 @@ mod tests {
         let plain = KERNEL.replace("cluster=2,1,1 min_ctas=1", "cluster=0,0,0 min_ctas=0");
         let text = process(&plain, "k", &[]).unwrap().text;
         assert!(text.contains(".reqntid 128, 1, 1\n{"), "{text}");
+    }
+
+    #[test]
+    fn a_parameter_without_a_wish_is_left_alone() {
+        let text = process(&KERNEL.replace("align=64", "align=0"), "k", &[]).unwrap().text;
+        assert!(text.contains(".param .align 8 .b8 k_param_1[128]"), "{text}");
     }
 
     #[test]
