@@ -135,6 +135,10 @@ pub struct Tensor<'k, Tag> {
 /// Proof that the tensor memory of the field `Tag` was deallocated (rule D8).
 pub struct Deallocated<'k, Tag>(Brand<'k>, PhantomData<fn() -> Tag>, StaysWithItsThreads);
 
+impl<Tag> crate::layout::Proof for Deallocated<'_, Tag> {
+    type Before<Rest: crate::layout::Proofs> = Rest::With<Self>;
+}
+
 /// Names the producing end of the field `Tag` in a proof.
 pub struct Issuing<Tag>(PhantomData<Tag>);
 /// Names the consuming end of the field `Tag` in a proof.

@@ -35,8 +35,8 @@ pub unsafe trait Field {
     const COLUMNS: u32 = 0;
     /// What the roles work with.
     type Part<'k, Tag>;
-    /// The proof that the field is no longer used.
-    type Closed<'k, Tag>;
+    /// The proof that the field is no longer used; `()` where nothing asynchronous can outlive the roles.
+    type Closed<'k, Tag>: Proof;
     /// # Safety
     /// 1. One thread of the CTA calls this, once, before any other access to the field.
     /// 2. `base` is the field's place, `threads` the size of the CTA.
@@ -62,7 +62,7 @@ pub unsafe trait Layout: 'static {
     const COLUMNS: u32;
     /// The parts, one for each field, under the field's name.
     type Parts<'k>;
-    /// The proofs that the fields are no longer used, in the fields' order.
+    /// The proofs that the fields are no longer used, in the fields' order, without those that are `()`.
     type Closed<'k>;
     /// # Safety
     /// As [`Field::init`].
@@ -72,6 +72,36 @@ pub unsafe trait Layout: 'static {
     /// As [`Field::part`].
     #[doc(hidden)]
     unsafe fn parts<'k>(base: Addr<SharedCta>, tensor: u32) -> Self::Parts<'k>;
+}
+
+/// What closes a field: a proof, or `()` for a field that needs none and takes no place among the others.
+pub trait Proof {
+    /// The proofs with this one before them.
+    type Before<Rest: Proofs>: Proofs;
+}
+
+impl Proof for () {
+    type Before<Rest: Proofs> = Rest;
+}
+
+/// A tuple of proofs.
+pub trait Proofs {
+    /// The tuple with one more in front.
+    type With<First>: Proofs;
+}
+
+macro_rules! proofs {
+    ($(($($t:ident),*))*) => {$(
+        impl<$($t),*> Proofs for ($($t,)*) {
+            type With<First> = (First, $($t,)*);
+        }
+    )*};
+}
+proofs! { () (A) (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) (A, B, C, D, E, F) (A, B, C, D, E, F, G) }
+
+/// Stands for more proofs than a layout can have.
+impl<A, B, C, D, E, F, G, H> Proofs for (A, B, C, D, E, F, G, H) {
+    type With<First> = Self;
 }
 
 /// The layout of a kernel without shared memory.

@@ -70,7 +70,7 @@ pub trait Ring: sealed::Sealed + 'static {
 pub trait Fill: sealed::Sealed + 'static {
     /// What ending the producer proves: nothing is needed where threads fill.
     #[doc(hidden)]
-    type Closed<'k, Tag>: RoleReturn;
+    type Closed<'k, Tag>: RoleReturn + crate::layout::Proof;
     /// Whether an asynchronous fill may outlive the producer.
     #[doc(hidden)]
     const ASYNCHRONOUS: bool;

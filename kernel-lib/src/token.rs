@@ -595,6 +595,10 @@ impl<Tag> Finished<'_, Tag> {
     }
 }
 
+impl<Tag> crate::layout::Proof for Finished<'_, Tag> {
+    type Before<Rest: crate::layout::Proofs> = Rest::With<Self>;
+}
+
 impl<Tag> sealed::Sealed for Finished<'_, Tag> {}
 // SAFETY: no data; its truth does not depend on the thread once a barrier has joined the role.
 unsafe impl<Tag> RoleReturn for Finished<'_, Tag> {

@@ -69,6 +69,14 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let offsets: Vec<_> =
         (0..fields.len()).map(|i| quote!(::baton::layout::offset_of(#sizes, #i))).collect();
     let count = fields.len();
+    if count > 8 {
+        return Err(Error::new_spanned(&name, "a layout has at most eight fields"));
+    }
+    let closed = fields.iter().rev().fold(quote!(()), |rest, Field { name, ty, .. }| {
+        quote! {
+            <<#ty as ::baton::layout::Field>::Closed<'k, #module::#name> as ::baton::layout::Proof>::Before<#rest>
+        }
+    });
     let tag_docs: Vec<_> = names
         .iter()
         .map(|n| format!("Tag of the field `{n}` of [`{name}`](super::{name})."))
@@ -111,9 +119,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
                 const BYTES: u32 = ::baton::layout::offset_of(#sizes, #count);
                 const COLUMNS: u32 = ::baton::layout::one_field_of_tensor_memory(&[#(<#types>::COLUMNS),*]);
                 type Parts<'k> = #module::Parts<'k, #(#parameters),*>;
-                type Closed<'k> = (
-                    #(<#types as ::baton::layout::Field>::Closed<'k, #module::#names>,)*
-                );
+                type Closed<'k> = #closed;
                 #[inline(always)]
                 unsafe fn init(base: ::baton::layout::Base, threads: u32) {
                     #(
