@@ -31,8 +31,8 @@ use crate::shared_access::check;
 use crate::stages::{Ring, Slot, arrive_for_the_set, wait_phase};
 use crate::tile::{Element, Tile};
 use crate::token::{
-    Brand, Finished, FourWarps, Joined, SameSet, Set, SingleThread, StaysWithItsThreads, WARP,
-    sealed,
+    Brand, Finished, FourWarps, Joined, Marks, SameSet, Set, SingleThread, StaysWithItsThreads,
+    WARP, sealed,
 };
 
 /// Bytes of an mbarrier.
@@ -111,7 +111,7 @@ pub struct AccProducer<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: 
     tensor: u32,
     cursor: Cursor<N>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, S)>,
+    field: Marks<(Tag, S)>,
 }
 
 /// The consuming end: a warpgroup that loads accumulators.
@@ -120,7 +120,7 @@ pub struct AccConsumer<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: 
     tensor: u32,
     cursor: Cursor<N>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, S)>,
+    field: Marks<(Tag, S)>,
 }
 
 /// The allocation of tensor memory behind the accumulators.
@@ -193,7 +193,7 @@ pub struct Acc<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V = ()> 
     values: V,
     hand: Hand<Accumulator>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, S, State)>,
+    field: Marks<(Tag, S, State)>,
     stays: StaysWithItsThreads,
 }
 

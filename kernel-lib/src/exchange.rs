@@ -19,7 +19,7 @@ use crate::scope::Cta as CtaScope;
 use crate::sem::{AcqRel, Acquire, Relaxed, Release};
 use crate::shared_access::{check, read, write};
 use crate::tile::{Element, Elements, Linear, StageData};
-use crate::token::{Brand, Cta, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Brand, Cta, Marks, SameSet, Set, StaysWithItsThreads};
 
 /// `N` elements of `T` that the threads of a CTA exchange: a field of a layout.
 pub struct Exchange<T, const N: usize>(PhantomData<T>);
@@ -49,7 +49,7 @@ unsafe impl<T: Element, const N: usize> Field for Exchange<T, N> {
 pub struct ExchangePart<'k, Tag, T, const N: usize> {
     base: Addr<SharedCta>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, T)>,
+    field: Marks<(Tag, T)>,
 }
 
 impl<'k, Tag, T: Element, const N: usize> ExchangePart<'k, Tag, T, N> {
@@ -72,7 +72,7 @@ pub struct Region<'k, Tag, T, const N: usize, S, State> {
     complete: bool,
     hand: Hand<ExchangeRegion>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, T, S, State)>,
+    field: Marks<(Tag, T, S, State)>,
     stays: StaysWithItsThreads,
 }
 

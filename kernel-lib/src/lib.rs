@@ -13,6 +13,46 @@
 //! 3. **Access paths** ([`path`]): ordinary accesses, the async proxy, tensor memory. What must stand between
 //!    two accesses of different paths is one table, and a missing step is a type error that names it.
 //!
+//! # A kernel
+//! Two warps and a ring of three stages: one warp fills, the other drains.
+//!
+//! ```
+//! use baton::prelude::*;
+//!
+//! baton::shared! {
+//!     /// What the CTA keeps in shared memory.
+//!     pub struct Smem in smem { ring: Stages<3, Linear<u32, 128>, ByThreads, ByThreads> }
+//! }
+//!
+//! #[baton::kernel(threads = 64)]
+//! pub fn ring(cta: Cta<'_, Smem, 64>, rounds: u32) -> Exit<'_> {
+//!     let (cta, smem::Parts { ring, .. }) = cta.claim();
+//!     let (mut filling, mut draining) = ring.split();
+//!     let (joined, _) = cta.roles((
+//!         warp(move |mut w| {
+//!             for round in 0..rounds {
+//!                 filling.acquire(&mut w).fill(&mut w, |i| round * 128 + i).publish(&mut w);
+//!             }
+//!         }),
+//!         warp(move |mut w| {
+//!             for _ in 0..rounds {
+//!                 let stage = draining.wait(&mut w);
+//!                 baton::assert!(stage.get(0) % 128 == 0);
+//!                 stage.release(&mut w);
+//!             }
+//!         }),
+//!     ));
+//!     joined.exit(())
+//! }
+//!
+//! # #[cfg(not(target_arch = "nvptx64"))]
+//! fn main() {
+//!     // On the host, the kernel's name is a function that takes its arguments and returns a call to launch.
+//!     let call = ring(7);
+//!     assert_eq!(call.shape().threads, [64, 1, 1]);
+//! }
+//! ```
+//!
 //! # Layers
 //! [`ptx`] has one function for each instruction form and is `unsafe`; everything else is built on it and is
 //! safe, except the claim of raw memory at the top of a kernel.

@@ -26,7 +26,7 @@ use crate::scope::{Gpu, Includes, Scope};
 use crate::sem::{AcqRel, Acquire, Relaxed, Release};
 use crate::shared_access::check;
 use crate::tile::Element;
-use crate::token::{Brand, Cta, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Brand, Cta, Marks, SameSet, Set, StaysWithItsThreads};
 
 /// An array and a flag in global memory, used by two CTAs at the scope `S`.
 pub struct Mailbox<'k, T, S> {
@@ -34,7 +34,7 @@ pub struct Mailbox<'k, T, S> {
     len: u64,
     flag: u64,
     brand: Brand<'k>,
-    types: PhantomData<fn() -> (T, S)>,
+    types: Marks<(T, S)>,
 }
 
 impl<'k, T: Element, S: Scope> Mailbox<'k, T, S> {
@@ -100,7 +100,7 @@ macro_rules! end {
             len: u64,
             flag: u64,
             brand: Brand<'k>,
-            types: PhantomData<fn() -> (T, S, C, State)>,
+            types: Marks<(T, S, C, State)>,
             stays: StaysWithItsThreads,
         }
 

@@ -43,7 +43,7 @@ use crate::sem::{Acquire, Release};
 use crate::shared_access::{check, read, write};
 use crate::tile::{BulkTile, Elements, StageData, Tile};
 use crate::token::{
-    Brand, Finished, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
+    Brand, Finished, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
 };
 
 /// Bytes of an mbarrier.
@@ -135,7 +135,7 @@ unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D
 pub struct StagesPart<'k, Tag, R> {
     base: Addr<SharedCta>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, R)>,
+    field: Marks<(Tag, R)>,
 }
 
 impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
@@ -173,7 +173,7 @@ pub struct Producer<'k, Tag, R, S, const N: u32> {
     base: Addr<SharedCta>,
     cursor: Cursor<N>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, R, S)>,
+    field: Marks<(Tag, R, S)>,
 }
 
 /// The end of a ring that drains stages.
@@ -181,7 +181,7 @@ pub struct Consumer<'k, Tag, R, S, const N: u32> {
     base: Addr<SharedCta>,
     cursor: Cursor<N>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, R, S)>,
+    field: Marks<(Tag, R, S)>,
 }
 
 /// One stage, held by one side, in a state of [`crate::path`].
@@ -193,7 +193,7 @@ pub struct Slot<'k, Tag, R, S, State> {
     complete: bool,
     hand: Hand<StageSlot>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, R, S, State)>,
+    field: Marks<(Tag, R, S, State)>,
     stays: StaysWithItsThreads,
 }
 
@@ -523,7 +523,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
 /// with it here.
 pub struct Loaded<'k, Tag, R, S, State = Filling> {
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, R, S, State)>,
+    field: Marks<(Tag, R, S, State)>,
     stays: StaysWithItsThreads,
 }
 

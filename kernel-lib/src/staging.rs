@@ -21,7 +21,7 @@ use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
 use crate::shared_access::{check, pack, write_chunk};
 use crate::tile::{BulkTile, Tile};
-use crate::token::{Brand, Finished, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads};
 
 /// A staging buffer of the tile `T`: a field of a layout.
 pub struct Staging<T>(PhantomData<T>);
@@ -45,7 +45,7 @@ unsafe impl<T: BulkTile> Field for Staging<T> {
 pub struct StagingPart<'k, Tag, T> {
     base: Addr<SharedCta>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, T)>,
+    field: Marks<(Tag, T)>,
 }
 
 impl<'k, Tag, T: BulkTile> StagingPart<'k, Tag, T> {
@@ -66,7 +66,7 @@ pub struct StagingBuffer<'k, Tag, T, S, State> {
     base: Addr<SharedCta>,
     hand: Hand<Held>,
     brand: Brand<'k>,
-    field: PhantomData<fn() -> (Tag, T, S, State)>,
+    field: Marks<(Tag, T, S, State)>,
     stays: StaysWithItsThreads,
 }
 

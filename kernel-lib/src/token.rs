@@ -21,6 +21,9 @@ pub(crate) type Brand<'k> = PhantomData<fn(&'k ()) -> &'k ()>;
 /// Keeps a type in the threads that hold it: not `Send`, so no role or elected thread can capture it.
 pub(crate) type StaysWithItsThreads = PhantomData<*mut ()>;
 
+/// Types that a value is marked with; they say nothing of what it owns.
+pub(crate) type Marks<T> = PhantomData<fn() -> T>;
+
 /// Lanes of a warp.
 pub const WARP: u32 = 32;
 

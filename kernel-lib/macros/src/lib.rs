@@ -11,7 +11,7 @@ mod shared;
 /// For the GPU the function becomes an entry point; for the host, a function of the same name that takes the
 /// kernel's arguments and returns a `baton::launch::Call`, so that wrong or missing arguments do not compile.
 ///
-/// ```ignore
+/// ```text
 /// #[baton::kernel(threads = 192, min_ctas = 1)]
 /// pub fn gemm(cta: Cta<'_, Smem, 192>, a: TensorMap<A>, k_steps: u32) -> Exit<'_> { … }
 /// ```
@@ -32,7 +32,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Declares the shared and tensor memory of a kernel's CTA as a type.
 ///
-/// ```ignore
+/// ```text
 /// shared! {
 ///     /// What the CTA holds.
 ///     pub struct Smem in smem { ab: Stages<4, AB>, acc: Accs<2, 128, 256>, c: Staging<CTile> }
