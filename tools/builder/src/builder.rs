@@ -198,7 +198,8 @@ impl<'a> Builder<'a> {
             },
         };
 
-        let roots = [(package.workspace.clone(), ""), (sources.library().to_owned(), "library")];
+        // The first that fits: what was fetched may lie inside the workspace.
+        let roots = [(sources.library().to_owned(), "library"), (package.workspace.clone(), "")];
         let mut watched = Vec::new();
         let mut binaries = Vec::new();
         for &arch in &archs {
@@ -509,4 +510,62 @@ pub struct Kernel {
     pub dynamic_shared: u32,
     /// What ptxas says, if it was there.
     pub usage: Option<Usage>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package() -> Package {
+        Package {
+            name: "copied".into(),
+            library: "copied".into(),
+            manifest: "/Cargo.toml".into(),
+            workspace: "/".into(),
+            target_dir: "/target".into(),
+        }
+    }
+
+    const COPIED: &str = include_str!("../tests/data/copied_barrier.raw.ptx");
+
+    #[test]
+    fn what_the_compiler_really_does_to_barriers_is_seen() {
+        let source = include_str!("../tests/data/copied_barrier.rs");
+        let call = source.lines().position(|line| line == "    bar_sync();").unwrap() as u32 + 1;
+        let roots = [(PathBuf::from("/"), "")];
+        let Err(Error::Checks { findings, .. }) = finish(COPIED, &package(), Arch::Sm90a, &roots)
+        else {
+            panic!("the copy was not seen")
+        };
+        let [finding] = &*findings else { panic!("{findings:?}") };
+        let places: Vec<_> =
+            finding.frames.iter().map(|frame| (&*frame.file, frame.line)).collect();
+        assert_eq!(places, [("src/lib.rs", 10), ("src/lib.rs", call)], "{finding}");
+    }
+
+    #[test]
+    fn text_that_is_no_ptx_is_an_error_with_its_place() {
+        let broken = COPIED.replace("setp.ge.u32", "setp.ge.u32 ]");
+        let error = finish(&broken, &package(), Arch::Sm90a, &[]).err().unwrap().to_string();
+        assert!(error.contains("`copied` for sm_90a"), "{error}");
+        let line = COPIED.lines().position(|line| line.contains("setp.ge")).unwrap() + 1;
+        assert!(error.contains(&format!(":{line}:")), "{error}");
+    }
+
+    fn archs(names: Option<&str>, builder: Builder<'_>) -> Result<Vec<Arch>, String> {
+        let mut env = Environment::default();
+        if let Some(names) = names {
+            env.set("BATON_ARCH", names);
+        }
+        builder.environment(env).chosen_archs().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_environment_decides_about_targets() {
+        let builder = || Builder::new("k").arch(Arch::Sm100a).arch(Arch::Sm100a);
+        assert_eq!(archs(None, builder()), Ok(vec![Arch::Sm100a]));
+        assert_eq!(archs(Some("sm_90a, sm_80"), builder()), Ok(vec![Arch::Sm90a, Arch::Sm80]));
+        assert!(archs(Some("sm_9"), builder()).unwrap_err().contains("`sm_9` is not a target"));
+        assert!(archs(None, Builder::new("k")).unwrap_err().contains("no target"));
+    }
 }

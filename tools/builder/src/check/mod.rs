@@ -54,7 +54,10 @@ impl fmt::Display for Finding {
         let place = self.place();
         if let Some(frame) = place {
             write!(f, "\n  --> {frame}")?;
-            if let Some(function) = &frame.function {
+            // Without its generic arguments, which can be longer than everything else.
+            if let Some(function) = frame.function.as_ref().and_then(|name| name.split('<').next())
+                && !function.is_empty()
+            {
                 write!(f, " in {function}")?;
             }
         }
