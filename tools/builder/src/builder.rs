@@ -552,6 +552,16 @@ mod tests {
         assert!(error.contains(&format!(":{line}:")), "{error}");
     }
 
+    #[test]
+    fn text_that_ends_anywhere_is_no_reason_to_panic() {
+        for end in 0..COPIED.len() {
+            let _ = finish(&COPIED[..end], &package(), Arch::Sm90a, &[]);
+        }
+        for line in COPIED.lines().filter(|line| line.starts_with(".b")) {
+            let _ = finish(&COPIED.replace(line, ".b8 255"), &package(), Arch::Sm90a, &[]);
+        }
+    }
+
     fn archs(names: Option<&str>, builder: Builder<'_>) -> Result<Vec<Arch>, String> {
         let mut env = Environment::default();
         if let Some(names) = names {

@@ -75,6 +75,9 @@ impl Cargo<'_> {
         let cargo = self.env.get("CARGO").unwrap_or("cargo".as_ref());
         let mut command = nested_environment(self.env).command(cargo);
         command.current_dir(dir).env("RUSTC", &self.toolchain.rustc);
+        if self.env.is_on("BATON_OFFLINE") {
+            command.env("CARGO_NET_OFFLINE", "true");
+        }
         command
     }
 
@@ -135,6 +138,26 @@ impl Cargo<'_> {
         let dep_info = fs::read_to_string(&dep_info)
             .map_err(Error::io("read the list of sources", &dep_info))?;
         Ok(Compiled { text, sources: parse_dep_info(&dep_info) })
+    }
+
+    /// Downloads the crates that `core`'s workspace names, so that builds need no network later.
+    pub fn fetch_dependencies(&self, sources: &RustSrc) -> Result<(), Error> {
+        let library = sources.library();
+        let output = self
+            .command(library)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .args(["fetch", "--quiet", "--locked", "--target", TRIPLE, "--manifest-path"])
+            .arg(library.join("Cargo.toml"))
+            .output()
+            .map_err(Error::io("run cargo in", library))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(Error::Missing {
+            what: "a crate that Rust's library depends on",
+            tried: vec![("cargo fetch".into(), failure(&output))],
+            remedy: "with a network: cargo baton doctor --fix, or any build of a kernel".into(),
+        })
     }
 
     fn rustc(

@@ -91,7 +91,10 @@ impl fmt::Display for Error {
                 write!(f, "{remedy}")
             }
             Self::Compile { package, arch } => {
-                write!(f, "kernel crate `{package}` does not compile for {arch} (see above)")
+                write!(
+                    f,
+                    "kernel crate `{package}` was not compiled for {arch}: cargo says why above"
+                )
             }
             Self::Ptx { package, arch, message } => {
                 write!(f, "the PTX of `{package}` for {arch} cannot be used: {message}")

@@ -180,7 +180,7 @@ fn a_kernel_that_does_not_compile_says_which() {
     match Crate::new("let x: u32 = \"no number\";").build() {
         Err(error @ Error::Compile { .. }) => {
             let text = error.to_string();
-            assert!(text.contains("-kernel` does not compile for sm_90a"), "{text}");
+            assert!(text.contains("-kernel` was not compiled for sm_90a"), "{text}");
         }
         other => panic!("{other:?}"),
     }

@@ -18,6 +18,7 @@ use std::process::{Command, Output};
 
 pub use store::Store;
 
+use crate::cargo::Cargo;
 use crate::environment::{Environment, failure};
 use crate::toolchain::Toolchain;
 use crate::{Error, Progress};
@@ -168,7 +169,8 @@ impl Doctor {
         items
     }
 
-    /// Fetches what is missing. Everything is tried; the first error is returned.
+    /// Fetches what is missing, so that builds need no network afterwards. Everything is tried; the
+    /// first error is returned.
     pub fn fix(&self, mut progress: impl FnMut(&Progress<'_>)) -> Result<(), Error> {
         let toolchain = Toolchain::of(&self.env, None)?;
         let sources = rust_src::provide(&self.env, &toolchain, &self.store, &mut progress);
@@ -178,6 +180,7 @@ impl Doctor {
             true => cuda::fetch(&self.env, &self.store, &mut progress).map(drop),
             false => Ok(()),
         };
-        sources.map(drop).and(tools)
+        let cargo = Cargo { env: &self.env, toolchain: &toolchain };
+        sources.and_then(|sources| cargo.fetch_dependencies(&sources)).and(tools)
     }
 }

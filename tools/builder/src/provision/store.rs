@@ -104,7 +104,10 @@ impl Store {
     }
 
     fn create_root(&self) -> Result<(), Error> {
-        fs::create_dir_all(&self.root).map_err(Error::io("create the folder for tools", &self.root))
+        fs::create_dir_all(&self.root).map_err(Error::io(
+            "create the folder for tools (BATON_TOOLS_DIR names another)",
+            &self.root,
+        ))
     }
 }
 
