@@ -71,6 +71,7 @@ pub use baton_macros::{kernel, shared};
 pub use print::{assert, print, println};
 
 pub mod accumulator;
+pub mod collective;
 mod cursor;
 mod dropped;
 mod entry;
@@ -109,6 +110,7 @@ pub(crate) const fn require(condition: bool, message: &str) {
 /// What kernels usually import.
 pub mod prelude {
     pub use crate::accumulator::Accs;
+    pub use crate::collective::WholeWarps;
     pub use crate::exchange::Exchange;
     pub use crate::float::{bf16, f16};
     pub use crate::global::{GlobalPtr, ReadOnly, TensorMap};

@@ -569,12 +569,6 @@ impl<'k, R: RolePosition> Warp<'k, R> {
         // SAFETY: `body` has ended in the elected lane.
         unsafe { T::conjure() }
     }
-
-    /// Index of this lane.
-    #[inline(always)]
-    pub fn lane(&self) -> u32 {
-        thread_x() % WARP
-    }
 }
 
 impl<R: RolePosition> Warpgroup<'_, R> {

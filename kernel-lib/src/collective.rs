@@ -1,0 +1,109 @@
+//! What the lanes of a warp do together without memory: shuffles, votes and reductions.
+//!
+//! A set of [`WholeWarps`] does it in each of its warps. The token says that all 32 lanes are here, so there is no
+//! mask to get wrong (rule F1). None of these orders memory (ISA 9.7.9.6, 9.7.13.11): values pass in registers, and
+//! nothing that was written becomes visible.
+
+use crate::ptx::warp::{self, Bfly, Down, FULL, Idx, Redux, ShflMode, Up};
+use crate::ptx::word::Word32;
+use crate::token::{Cta, Joined, RolePosition, Set, WARP, Warp, Warpgroup};
+
+/// A set whose warps are whole.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not have whole warps",
+    label = "a lane alone",
+    note = "rule F1: shuffles, votes and reductions are done by all 32 lanes of a warp (PTX ISA 9.7.9.6, 9.7.13.11)",
+    note = "do it before `elect`, with the warp's token"
+)]
+pub trait WholeWarps: Set {
+    /// Index of this lane in its warp.
+    #[inline(always)]
+    fn lane(&self) -> u32 {
+        self.rank() % WARP
+    }
+
+    /// The value that lane `from % 32` of the same warp passes.
+    ///
+    /// # PTX
+    /// `shfl.sync.idx.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
+    #[inline(always)]
+    fn shfl<T: Word32>(&mut self, value: T, from: u32) -> T {
+        // SAFETY: (1) all lanes of the warp are here; (2) so the lane read is.
+        unsafe { warp::shfl_sync::<Idx, T>(value, from % WARP, Idx::WHOLE_WARP, FULL).0 }
+    }
+
+    /// The value of the lane `by` below, or this lane's own where there is none.
+    ///
+    /// # PTX
+    /// `shfl.sync.up.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
+    #[inline(always)]
+    fn shfl_up<T: Word32>(&mut self, value: T, by: u32) -> T {
+        // SAFETY: as in `shfl`.
+        unsafe { warp::shfl_sync::<Up, T>(value, by % WARP, Up::WHOLE_WARP, FULL).0 }
+    }
+
+    /// The value of the lane `by` above, or this lane's own where there is none.
+    ///
+    /// # PTX
+    /// `shfl.sync.down.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
+    #[inline(always)]
+    fn shfl_down<T: Word32>(&mut self, value: T, by: u32) -> T {
+        // SAFETY: as in `shfl`.
+        unsafe { warp::shfl_sync::<Down, T>(value, by % WARP, Down::WHOLE_WARP, FULL).0 }
+    }
+
+    /// The value of the lane whose number differs from this one's by exclusive or with `mask`.
+    ///
+    /// # PTX
+    /// `shfl.sync.bfly.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
+    #[inline(always)]
+    fn shfl_xor<T: Word32>(&mut self, value: T, mask: u32) -> T {
+        // SAFETY: as in `shfl`.
+        unsafe { warp::shfl_sync::<Bfly, T>(value, mask % WARP, Bfly::WHOLE_WARP, FULL).0 }
+    }
+
+    /// Whether every lane of the warp votes `true`.
+    ///
+    /// # PTX
+    /// `vote.sync.all.pred`, PTX 6.0, sm_30 (ISA 9.7.13.11).
+    #[inline(always)]
+    fn all(&mut self, vote: bool) -> bool {
+        // SAFETY: all lanes of the warp are here.
+        unsafe { warp::vote_sync_all(vote, FULL) }
+    }
+
+    /// Whether some lane of the warp votes `true`.
+    ///
+    /// # PTX
+    /// `vote.sync.any.pred`, PTX 6.0, sm_30 (ISA 9.7.13.11).
+    #[inline(always)]
+    fn any(&mut self, vote: bool) -> bool {
+        // SAFETY: all lanes of the warp are here.
+        unsafe { warp::vote_sync_any(vote, FULL) }
+    }
+
+    /// The lanes of the warp that vote `true`, one bit each.
+    ///
+    /// # PTX
+    /// `vote.sync.ballot.b32`, PTX 6.0, sm_30 (ISA 9.7.13.11).
+    #[inline(always)]
+    fn ballot(&mut self, vote: bool) -> u32 {
+        // SAFETY: all lanes of the warp are here.
+        unsafe { warp::vote_sync_ballot(vote, FULL) }
+    }
+
+    /// The wrapping sum over the lanes of the warp.
+    ///
+    /// # PTX
+    /// `redux.sync.add`, PTX 7.0, sm_80 (ISA 9.7.13.13).
+    #[inline(always)]
+    fn sum<T: Redux>(&mut self, value: T) -> T {
+        // SAFETY: all lanes of the warp are here.
+        unsafe { warp::redux_sync_add(value, FULL) }
+    }
+}
+
+impl<L, const THREADS: u32> WholeWarps for Cta<'_, L, THREADS> {}
+impl<L, const THREADS: u32> WholeWarps for Joined<'_, L, THREADS> {}
+impl<R: RolePosition> WholeWarps for Warpgroup<'_, R> {}
+impl<R: RolePosition> WholeWarps for Warp<'_, R> {}
