@@ -241,10 +241,13 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
         let _ = thread;
         let drain = self.base.offset(Accs::<N, ROWS, COLS>::DRAIN);
         // SAFETY: the barrier is used here alone, once, by the commit of the thread that issued everything; the
-        // proof says no more than what the wait observed.
+        // proof says no more than what the wait observed. The two fences pass the order on to the barrier that
+        // joins the roles (ISA 9.7.16.6.4).
         unsafe {
             ptx::tcgen05::commit::<Group1, SharedCta>(drain);
             wait_phase(drain, 0);
+            ptx::tcgen05::fence_after_thread_sync();
+            ptx::tcgen05::fence_before_thread_sync();
             Finished::assume()
         }
     }
