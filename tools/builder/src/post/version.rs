@@ -11,7 +11,7 @@ use super::Edit;
 
 /// A form of instruction, and the first version that has it.
 struct Form {
-    /// The mnemonic begins with this, up to a dot or its end.
+    /// The mnemonic begins with this, up to a dot or its end; empty for any.
     opcode: &'static str,
     /// And has all these modifiers.
     modifiers: &'static [&'static str],
@@ -27,15 +27,32 @@ const fn form(
 }
 
 const FORMS: &[Form] = &[
-    form("mbarrier", &["shared::cta"], (7, 8)),
-    form("mapa", &[], (7, 8)),
-    form("barrier.cluster", &[], (7, 8)),
-    form("griddepcontrol", &[], (7, 8)),
+    form("mbarrier.test_wait", &["parity"], (7, 1)),
+    form("", &["L1::no_allocate"], (7, 4)),
+    form("", &["L2::cache_hint"], (7, 4)),
+    form("", &["L2::128B"], (7, 4)),
+    form("", &["L2::256B"], (7, 4)),
+    form("", &["L2::evict_last"], (7, 4)),
+    form("", &["L2::evict_first"], (7, 4)),
+    form("applypriority", &[], (7, 4)),
+    form("discard", &[], (7, 4)),
+    form("", &["shared::cta"], (7, 8)),
+    form("barrier.cta", &[], (7, 8)),
+    form("movmatrix", &[], (7, 8)),
+    form("fence.proxy.alias", &[], (7, 8)),
+    form("mbarrier", &["acquire"], (8, 0)),
+    form("mbarrier", &["release"], (8, 0)),
+    form("mbarrier", &["shared::cluster"], (8, 0)),
+    form("mbarrier", &["expect_tx"], (8, 0)),
+    form("mbarrier", &["complete_tx"], (8, 0)),
+    form("barrier.cluster", &["relaxed"], (8, 0)),
+    form("barrier.cluster", &["release"], (8, 0)),
+    form("barrier.cluster", &["acquire"], (8, 0)),
     form("elect.sync", &[], (8, 0)),
     form("setmaxnreg", &[], (8, 0)),
     form("cp.async.bulk", &[], (8, 0)),
     form("cp.reduce.async.bulk", &[], (8, 0)),
-    form("fence.proxy", &[], (8, 0)),
+    form("fence.proxy.async", &[], (8, 0)),
     form("fence.mbarrier_init", &[], (8, 0)),
     form("st.async", &[], (8, 1)),
     form("red.async", &[], (8, 1)),
@@ -44,6 +61,8 @@ const FORMS: &[Form] = &[
     form("atom", &["v4"], (8, 1)),
     form("red", &["v2"], (8, 1)),
     form("red", &["v4"], (8, 1)),
+    form("cvt", &["e4m3x2"], (8, 1)),
+    form("cvt", &["e5m2x2"], (8, 1)),
     form("tensormap", &[], (8, 3)),
     form("fence.proxy.tensormap::generic", &[], (8, 3)),
     form("ld", &["b128"], (8, 3)),
@@ -84,7 +103,8 @@ const FORMS: &[Form] = &[
 impl Form {
     fn is(&self, instruction: &Instruction) -> bool {
         let rest = instruction.mnemonic.strip_prefix(self.opcode);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        let named = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        (self.opcode.is_empty() || named)
             && self.modifiers.iter().all(|modifier| instruction.has(modifier))
     }
 }
@@ -134,6 +154,17 @@ mod tests {
                 "8.6",
             ),
             ("8.8", "fence.acquire.cluster;", "8.8"),
+            ("7.0", "ld.shared.b32 r1,[r0];", "7.0"),
+            ("7.0", "ld.shared::cta.b32 r1,[r0];", "7.8"),
+            ("7.8", "mbarrier.try_wait.parity.shared::cta.b64 p,[r0],r1;", "7.8"),
+            ("7.8", "mbarrier.arrive.expect_tx.shared::cta.b64 _,[r0],16;", "8.0"),
+            ("7.8", "barrier.cluster.arrive.aligned;", "7.8"),
+            ("7.8", "barrier.cluster.wait.acquire.aligned;", "8.0"),
+            (
+                "8.0",
+                "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [r0],r1,[r2];",
+                "8.1",
+            ),
         ] {
             assert_eq!(
                 version(declared, instruction),
