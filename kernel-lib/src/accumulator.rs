@@ -184,14 +184,18 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
 }
 
 /// One accumulator, held by one side, in a state of [`crate::path`]; `V` holds the registers of a load under way.
+///
+/// It borrows its end of the ring (`'e`): while somebody holds an accumulator, the end cannot
+/// [finish](AccProducer::finish), and no proof says that its instructions are over.
 #[must_use = "an accumulator that is not handed on stops the ring"]
-pub struct Acc<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V = ()> {
+pub struct Acc<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V = ()> {
     /// Barrier on which this side hands the accumulator on.
     next: Addr<SharedCta>,
     tensor: Addr<Tmem>,
     started: bool,
     values: V,
     hand: Hand<Accumulator>,
+    end: PhantomData<&'e mut ()>,
     brand: Brand<'k>,
     field: Marks<(Tag, S, State)>,
     stays: StaysWithItsThreads,
@@ -207,7 +211,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
     /// `tcgen05.fence::after_thread_sync`: the loads of the previous round stand before the matrix instructions
     /// of this one (ISA 9.7.16.6.4).
     #[inline(always)]
-    pub fn acquire<T>(&mut self, thread: &mut T) -> Acc<'k, Tag, S, Accumulating, ROWS, COLS>
+    pub fn acquire<T>(&mut self, thread: &mut T) -> Acc<'_, 'k, Tag, S, Accumulating, ROWS, COLS>
     where
         T: SameSet<S> + SingleThread,
     {
@@ -263,7 +267,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
     /// A loop over `mbarrier.try_wait.parity.acquire.cta` on the full barrier, on which the producer's
     /// `tcgen05.commit` arrives (ISA 9.7.16.10.1).
     #[inline(always)]
-    pub fn wait<T>(&mut self, warpgroup: &mut T) -> Acc<'k, Tag, S, Observed, ROWS, COLS>
+    pub fn wait<T>(&mut self, warpgroup: &mut T) -> Acc<'_, 'k, Tag, S, Observed, ROWS, COLS>
     where
         T: SameSet<S> + FourWarps,
     {
@@ -334,8 +338,8 @@ fn column(base: u32, column: u32) -> Addr<Tmem> {
     Addr::from_raw(base + column)
 }
 
-impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
-    Acc<'k, Tag, S, State, ROWS, COLS, V>
+impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
+    Acc<'e, 'k, Tag, S, State, ROWS, COLS, V>
 {
     #[inline(always)]
     fn new(next: Addr<SharedCta>, tensor: Addr<Tmem>, values: V) -> Self {
@@ -345,6 +349,7 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
             started: false,
             values,
             hand: Hand::new(),
+            end: PhantomData,
             brand: PhantomData,
             field: PhantomData,
             stays: PhantomData,
@@ -352,7 +357,7 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     }
 
     #[inline(always)]
-    fn become_state<Next, W>(self, values: W) -> (Acc<'k, Tag, S, Next, ROWS, COLS, W>, V) {
+    fn become_state<Next, W>(self, values: W) -> (Acc<'e, 'k, Tag, S, Next, ROWS, COLS, W>, V) {
         self.hand.settle();
         (Acc::new(self.next, self.tensor, values), self.values)
     }
@@ -412,7 +417,10 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// `tcgen05.fence::after_thread_sync`, PTX 8.6, sm_100a (ISA 9.7.16.11.1). No instruction in SASS; it binds the
     /// compiler and the memory model.
     #[inline(always)]
-    pub fn fence_after_thread_sync<T>(self, warpgroup: &mut T) -> Acc<'k, Tag, S, Ready, ROWS, COLS>
+    pub fn fence_after_thread_sync<T>(
+        self,
+        warpgroup: &mut T,
+    ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
     where
         T: SameSet<S>,
         State: MmaCompleted + LoadsEnded,
@@ -432,12 +440,17 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         self, // D3: the accumulator comes back from `wait_ld`
         warpgroup: &mut impl LoadsRows<S>,
         col: u32,
-    ) -> Acc<'k, Tag, S, Loading, ROWS, COLS, [u32; W]>
+    ) -> Acc<'e, 'k, Tag, S, Loading, ROWS, COLS, [u32; W]>
     where
         State: MmaCompleted + AfterThreadSync + LoadsEnded,
         [u32; W]: ptx::tcgen05::Registers,
     {
-        check(col + W as u32 <= COLS as u32);
+        let last = const {
+            require(W <= COLS, "rule D14: a load is at most as wide as the accumulator");
+            (COLS - W) as u32
+        };
+        // Not `col + W`: the sum could wrap.
+        check(col <= last);
         // Warp `i` of the warpgroup reaches lanes 32 i to 32 i + 31 (rule D12).
         let lane = (warpgroup.rank() / WARP) * WARP;
         let at = Addr::from_raw(self.tensor.raw() + (lane << 16) + col);
@@ -454,7 +467,7 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     pub fn fence_before_thread_sync<T>(
         self,
         warpgroup: &mut T,
-    ) -> Acc<'k, Tag, S, Released, ROWS, COLS>
+    ) -> Acc<'e, 'k, Tag, S, Released, ROWS, COLS>
     where
         T: SameSet<S>,
         State: MmaCompleted + LoadsEnded,
@@ -486,8 +499,8 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
 pub trait LoadsRows<S>: SameSet<S> + FourWarps {}
 impl<S, T: SameSet<S> + FourWarps> LoadsRows<S> for T {}
 
-impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize>
-    Acc<'k, Tag, S, State, ROWS, COLS, [u32; W]>
+impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize>
+    Acc<'e, 'k, Tag, S, State, ROWS, COLS, [u32; W]>
 {
     /// Waits for the load, and gives the accumulator back with the values: no value exists before.
     ///
@@ -495,7 +508,7 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize>
     /// `tcgen05.wait::ld.sync.aligned`, PTX 8.6, sm_100a (ISA 9.7.16.8.5). The registers pass through it, so that no
     /// use moves above.
     #[inline(always)]
-    pub fn wait_ld<T>(self, warpgroup: &mut T) -> (Acc<'k, Tag, S, Ready, ROWS, COLS>, [f32; W])
+    pub fn wait_ld<T>(self, warpgroup: &mut T) -> (Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>, [f32; W])
     where
         T: SameSet<S>,
         State: LoadUnderWay,

@@ -10,8 +10,8 @@ use core::marker::PhantomData;
 use crate::dropped::{ExchangeRegion, Hand};
 use crate::layout::{Claimed, Field};
 use crate::path::{
-    Acquired, Arrived, Empty, FillCompleted, Full, HasArrived, MayArrive, ObservedRelaxed,
-    PollConfirmed, Polled, VisibleToTheSet, Writable, Written,
+    Acquired, Arrived, Empty, FillCompleted, Full, HasArrived, HasContents, MayArrive,
+    ObservedRelaxed, PollConfirmed, Polled, VisibleToTheSet, Writable, Written,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -132,7 +132,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     ) -> Region<'k, Tag, T, N, S, Arrived>
     where
         U: SameSet<S>,
-        State: MayArrive,
+        State: MayArrive + HasContents,
     {
         let _ = set;
         // SAFETY: the region's barrier counts one arrival of each thread of the CTA.

@@ -80,7 +80,7 @@ pub trait PollConfirmed {}
 
 /// The bulk copies into the region have completed.
 #[diagnostic::on_unimplemented(
-    message = "the bulk copies into this region are under way: it is `{Self}`",
+    message = "this region is not filled, or the bulk copies into it are under way: it is `{Self}`",
     label = "not complete",
     note = "rule B6: the destination of a bulk copy is read only after its mbarrier phase was observed (PTX ISA 9.7.9.25.2, 8.9.1.1)",
     note = "the consumer's end hands it out: `consumer.wait(&mut set)`"
@@ -96,6 +96,25 @@ pub trait FillCompleted {}
     note = "call `.fence_acquire(&mut set)` on it, or use the acquiring `wait`"
 )]
 pub trait Acquired {}
+
+/// The region holds what somebody wrote.
+#[diagnostic::on_unimplemented(
+    message = "nothing has been written to this region yet: it is `{Self}`",
+    label = "no contents",
+    note = "rules A9 and C10: what is handed over is what its holder has written (PTX ISA 9.7.13.15)",
+    note = "call `.fill(&mut set, |index| …)` first"
+)]
+pub trait HasContents {}
+
+/// The reader's `fence.proxy.async` has not run yet: a read still stands before it.
+#[diagnostic::on_unimplemented(
+    message = "reads of this region are over: it is `{Self}`",
+    label = "a read behind the fence",
+    note = "rule B2: only loads before `fence.proxy.async` are ordered before the bulk copy that fills the stage next (PTX ISA 8.6, \
+            9.7.13.4)",
+    note = "move the read above `.fence_proxy_async(&mut set)`"
+)]
+pub trait ReadsUnfenced {}
 
 /// The flag that hands the region over has been seen.
 #[diagnostic::on_unimplemented(
@@ -266,19 +285,19 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: PollConfirmed FillCompleted Acquired VisibleToTheSet Writable SourceFree MayArrive;
-    Filling: PollConfirmed Acquired VisibleToTheSet;
-    Written: PollConfirmed FillCompleted Acquired Writable SourceFree HandsOnTo<ByThreads> MayArrive;
-    Synced: PollConfirmed FillCompleted Acquired VisibleToTheSet SourceFree HandsOnTo<ByThreads> MayArrive;
-    WrittenFenced: PollConfirmed FillCompleted Acquired SourceFree HandsOnTo<ByThreads, ByMma, ByBulk>;
+    Empty: PollConfirmed Acquired VisibleToTheSet ReadsUnfenced Writable SourceFree MayArrive;
+    Filling: PollConfirmed Acquired VisibleToTheSet ReadsUnfenced;
+    Written: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
+    Synced: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
+    WrittenFenced: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByBulk>;
     ReadFenced: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
-    Polled: FillCompleted Acquired VisibleToTheSet;
-    Awaited: PollConfirmed FillCompleted Acquired VisibleToTheSet;
-    ObservedRelaxed: PollConfirmed FillCompleted VisibleToTheSet FlagObserved;
-    Full: FlagObserved PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads> MayArrive;
-    ReadByMma: PollConfirmed FillCompleted Acquired VisibleToTheSet HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
-    InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet Writable StoreInFlight HandsOnTo<ByBulk>;
-    Arrived: PollConfirmed FillCompleted Acquired HasArrived;
+    Polled: FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
+    Awaited: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
+    ObservedRelaxed: PollConfirmed FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
+    Full: FlagObserved PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive;
+    ReadByMma: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
+    InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced Writable StoreInFlight HandsOnTo<ByBulk>;
+    Arrived: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents HasArrived;
 
     Accumulating: AfterThreadSync LoadsEnded BeforeThreadSync MatrixWritable;
     Observed: MmaCompleted LoadsEnded;

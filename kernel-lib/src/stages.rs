@@ -31,8 +31,9 @@ use crate::dropped::{Hand, StageSlot};
 use crate::global::TileAt;
 use crate::layout::Field;
 use crate::path::{
-    Acquired, Empty, FillCompleted, Filling, Full, HandsBackTo, HandsOnTo, PollConfirmed, Polled,
-    ProxyFence, ReadByMatrix, ReadByMma, ReadsEnded, Synced, VisibleToTheSet, Writable, Written,
+    Acquired, Empty, FillCompleted, Filling, Full, HandsBackTo, HandsOnTo, HasContents,
+    PollConfirmed, Polled, ProxyFence, ReadByMatrix, ReadByMma, ReadsEnded, ReadsUnfenced, Synced,
+    VisibleToTheSet, Writable, Written,
 };
 pub use crate::path::{ByBulk, ByMma, ByThreads};
 use crate::ptx;
@@ -190,7 +191,6 @@ pub struct Slot<'k, Tag, R, S, State> {
     base: Addr<SharedCta>,
     index: u32,
     phase: u32,
-    complete: bool,
     hand: Hand<StageSlot>,
     brand: Brand<'k>,
     field: Marks<(Tag, R, S, State)>,
@@ -223,12 +223,11 @@ pub(crate) unsafe fn arrive_for_the_set<T: Set>(set: &mut T, barrier: Addr<Share
 
 impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     #[inline(always)]
-    fn new(base: Addr<SharedCta>, index: u32, phase: u32, complete: bool) -> Self {
+    fn new(base: Addr<SharedCta>, index: u32, phase: u32) -> Self {
         Slot {
             base,
             index,
             phase,
-            complete,
             hand: Hand::new(),
             brand: PhantomData,
             field: PhantomData,
@@ -240,7 +239,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     #[inline(always)]
     pub(crate) fn become_state<Next>(self) -> Slot<'k, Tag, R, S, Next> {
         self.hand.settle();
-        Slot::new(self.base, self.index, self.phase, self.complete)
+        Slot::new(self.base, self.index, self.phase)
     }
 
     /// Address of the stage's data.
@@ -269,7 +268,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
     #[inline(always)]
     pub fn acquire<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Empty> {
         let _ = set;
-        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled(), true);
+        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled());
         // SAFETY: the ring's barrier, initialised by the claim.
         unsafe { wait_phase(slot.empty(), self.cursor.emptied()) };
         self.cursor.advance();
@@ -307,51 +306,81 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
     #[inline(always)]
     pub fn wait<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Full> {
         let _ = set;
-        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled(), true);
         // SAFETY: the ring's barrier, initialised by the claim.
-        unsafe { wait_phase(slot.full(), slot.phase) };
+        unsafe { wait_phase(self.full(), self.cursor.filled()) };
+        self.take()
+    }
+
+    /// The full barrier of the next stage.
+    #[inline(always)]
+    fn full(&self) -> Addr<SharedCta> {
+        self.base.offset(R::STRIDE * R::STAGES + self.cursor.index() * MBARRIER)
+    }
+
+    /// Takes the next stage, whose phase was observed, and goes on.
+    #[inline(always)]
+    fn take(&mut self) -> Slot<'k, Tag, R, S, Full> {
+        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled());
         self.cursor.advance();
         slot
     }
 
-    /// Takes the next stage without waiting for it: one `try_wait`, whose answer the slot holds (rule C5).
+    /// Asks once whether the next stage has been filled: one `try_wait`, whose answer the attempt holds (rule
+    /// C5).
     ///
     /// For one thread: the threads of a larger set could get different answers.
     #[inline(always)]
     pub fn try_wait<T: SameSet<S> + SingleThread>(
         &mut self,
         set: &mut T,
-    ) -> Slot<'k, Tag, R, S, Polled> {
-        let _ = set;
-        let mut slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled(), false);
-        slot.poll();
-        self.cursor.advance();
-        slot
+    ) -> Attempt<'_, 'k, Tag, R, S, N> {
+        let attempt =
+            Attempt { consumer: self, complete: false, state: PhantomData, stays: PhantomData };
+        attempt.try_wait(set)
     }
 }
 
-impl<'k, Tag, R: Ring, S: Set> Slot<'k, Tag, R, S, Polled> {
-    #[inline(always)]
-    fn poll(&mut self) {
-        // SAFETY: the ring's barrier, initialised by the claim.
-        self.complete =
-            unsafe { ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(self.full(), self.phase) };
-    }
+/// The answer of one `try_wait` for a consumer's next stage.
+///
+/// It borrows the consumer, whose cursor goes on only when the stage is taken: an attempt that is thrown away
+/// leaves the ring as it was.
+pub struct Attempt<'a, 'k, Tag, R, S, const N: u32, State = Polled> {
+    consumer: &'a mut Consumer<'k, Tag, R, S, N>,
+    complete: bool,
+    state: Marks<State>,
+    stays: StaysWithItsThreads,
+}
 
+impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
     /// The stage if the last `try_wait` said that its phase has completed, else the question again.
     #[inline(always)]
     pub fn completed(
         self, // C5: the answer is used once
     ) -> Result<Slot<'k, Tag, R, S, Full>, Self> {
-        if self.complete { Ok(self.become_state()) } else { Err(self) }
+        if self.complete { Ok(self.consumer.take()) } else { Err(self) }
     }
 
     /// Asks again.
     #[inline(always)]
     pub fn try_wait<T: SameSet<S>>(mut self, set: &mut T) -> Self {
         let _ = set;
-        self.poll();
+        let (full, phase) = (self.consumer.full(), self.consumer.cursor.filled());
+        // SAFETY: the ring's barrier, initialised by the claim.
+        self.complete = unsafe { ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(full, phase) };
         self
+    }
+}
+
+impl<Tag, R: Ring, S: Set, const N: u32, State> Attempt<'_, '_, Tag, R, S, N, State> {
+    /// An element of the stage, once it is known to be filled: which no state of this type says (rule C5).
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> <R::Data as Elements>::Element
+    where
+        State: PollConfirmed,
+        R::Data: Elements,
+    {
+        let _ = index;
+        unreachable!()
     }
 }
 
@@ -416,7 +445,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     pub fn sync<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Synced>
     where
         T: SameSet<S>,
-        State: Writable,
+        State: Writable + HasContents,
     {
         set.barrier();
         self.become_state()
@@ -460,7 +489,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     #[inline(always)]
     pub fn get(&self, index: u32) -> <R::Data as Elements>::Element
     where
-        State: PollConfirmed + FillCompleted + Acquired + VisibleToTheSet,
+        State: PollConfirmed + FillCompleted + Acquired + VisibleToTheSet + ReadsUnfenced,
         R::Data: Elements,
     {
         check(index < <R::Data as Elements>::LEN);

@@ -205,9 +205,11 @@ where
                 N > 0 && (N * size_of::<E>()).is_multiple_of(16),
                 "a thread writes its row in steps of 16 bytes",
             );
+            require(N <= COLS, "rule D14: a thread writes at most the row of the tile");
             16 / size_of::<E>()
         };
-        check(col + N as u32 <= COLS as u32 && col.is_multiple_of(chunk as u32));
+        // Not `col + N`: the sum could wrap.
+        check(col <= const { (COLS - N) as u32 } && col.is_multiple_of(chunk as u32));
         let row = set.rank();
         let mut i = 0;
         while i < N {
