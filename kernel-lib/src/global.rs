@@ -9,11 +9,11 @@ use core::marker::PhantomData;
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::launch;
-use crate::ptx::addr::{Addr, Global};
-use crate::ptx::{ld, st};
+use crate::ptx::addr::{Addr, Generic, Global};
+use crate::ptx::{ld, sreg, st};
 use crate::shared_access::check;
 use crate::tile::{BulkTile, Element};
-use crate::token::Cta;
+use crate::token::{Cta, Role, Set, Warp, Warpgroup};
 
 /// An array in global memory that nobody writes during the launch (rule A10).
 #[repr(C)]
@@ -57,14 +57,37 @@ impl<T: Element> ReadOnly<T> {
 }
 
 /// An array in global memory that the launch may write; no other argument of the launch overlaps it.
+///
+/// `O` says which threads of each CTA own its elements: all of them ([`EveryThread`]), or those of one role
+/// ([`TheWarp`], [`TheWarpgroup`]), where one role alone writes results. It stands in the type, because every
+/// thread has to deal the elements out to the same owners.
 #[repr(C)]
-pub struct GlobalPtr<T> {
+pub struct GlobalPtr<T, O = EveryThread> {
     address: u64,
     len: u64,
-    element: PhantomData<T>,
+    types: PhantomData<fn() -> (T, O)>,
 }
 
-impl<T: Element> GlobalPtr<T> {
+/// All threads of the CTA own elements.
+pub enum EveryThread {}
+/// The one warp of the role at position `ROLE` of [`Cta::roles`] owns the elements.
+pub enum TheWarp<const ROLE: u32> {}
+/// The four warps of the role at position `ROLE` of [`Cta::roles`] own the elements.
+pub enum TheWarpgroup<const ROLE: u32> {}
+
+/// The set of threads that `O` names.
+#[diagnostic::on_unimplemented(
+    message = "the elements of this array do not belong to the threads of `{Self}`",
+    label = "belongs to `{O}`",
+    note = "rule A13: each plain element has one owner, and the array's type says which threads they are: `GlobalPtr<T>` is dealt \
+            out by the whole CTA, `GlobalPtr<T, TheWarp<I>>` and `GlobalPtr<T, TheWarpgroup<I>>` in the role at position `I`"
+)]
+pub trait Owns<O>: Set {}
+impl<L, const THREADS: u32> Owns<EveryThread> for Cta<'_, L, THREADS> {}
+impl<const ROLE: u32> Owns<TheWarp<ROLE>> for Warp<'_, Role<ROLE>> {}
+impl<const ROLE: u32> Owns<TheWarpgroup<ROLE>> for Warpgroup<'_, Role<ROLE>> {}
+
+impl<T: Element, O> GlobalPtr<T, O> {
     /// Number of elements.
     #[inline(always)]
     pub fn len(&self) -> u64 {
@@ -77,19 +100,21 @@ impl<T: Element> GlobalPtr<T> {
         self.len == 0
     }
 
-    /// The elements, dealt out to the threads of the grid: thread `t` of `n` owns elements `t`, `t + n`,
-    /// `t + 2n`, … (rule A13). Needs no `unsafe`: no element has two owners, and the pointer is consumed.
+    /// The elements, dealt out to the owning threads of the grid: the thread of rank `r` in its set of `n`, in
+    /// CTA `b` of `c`, owns elements `n b + r`, `n b + r + n c`, `n b + r + 2 n c`, … (rule A13).
+    ///
+    /// Needs no `unsafe`: the set is part of the array's type and the array is consumed, so no element has two
+    /// owners.
     #[inline(always)]
-    pub fn partition<L, const THREADS: u32>(self, cta: &Cta<'_, L, THREADS>) -> Partition<T> {
-        let [x, y, z] = cta.index();
-        let [nx, ny, nz] = cta.grid();
-        let block = x as u64 + nx as u64 * (y as u64 + ny as u64 * z as u64);
-        let threads = THREADS as u64;
+    pub fn partition<S: Owns<O>>(self, set: &S) -> Partition<T> {
+        let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()].map(u64::from);
+        let [nx, ny, nz] = [sreg::nctaid_x(), sreg::nctaid_y(), sreg::nctaid_z()].map(u64::from);
+        let threads = S::THREADS as u64;
         Partition {
             address: self.address,
             len: self.len,
-            first: block * threads + crate::token::Set::rank(cta) as u64,
-            step: threads * (nx as u64 * ny as u64 * nz as u64),
+            first: (x + nx * (y + ny * z)) * threads + set.rank() as u64,
+            step: threads * nx * ny * nz,
             element: PhantomData,
         }
     }
@@ -102,12 +127,14 @@ impl<T: Element> GlobalPtr<T> {
 }
 
 /// The elements of a [`GlobalPtr`] that one thread owns.
+///
+/// `Send`, so that a role can own it: a role's closure runs in the thread that made it.
 pub struct Partition<T> {
     address: u64,
     len: u64,
     first: u64,
     step: u64,
-    element: PhantomData<*mut T>,
+    element: PhantomData<T>,
 }
 
 impl<T: Element> Partition<T> {
@@ -201,6 +228,12 @@ impl<T: BulkTile, A> TensorMap<T, A> {
         TileAt { map: self.address, row, col, tile: PhantomData }
     }
 
+    /// The address of the map itself, for code on layer 0.
+    #[inline(always)]
+    pub fn address(&self) -> Addr<Generic> {
+        Addr::from_raw(self.address)
+    }
+
     /// Fetches the map itself into the cache of the copy engine.
     ///
     /// # PTX
@@ -257,7 +290,7 @@ unsafe impl<T: Element> ReceiveParam for ReadOnly<T> {
 }
 
 // SAFETY: two 64-bit words, address and length.
-unsafe impl<T: Element> ReceiveParam for GlobalPtr<T> {
+unsafe impl<T: Element, O> ReceiveParam for GlobalPtr<T, O> {
     type Abi = Self;
     #[inline(always)]
     unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
@@ -291,7 +324,7 @@ mod host_params {
             params.push_slice(&host);
         }
     }
-    impl<T: Element> KernelParam for GlobalPtr<T> {
+    impl<T: Element, O> KernelParam for GlobalPtr<T, O> {
         type Host<'a> = DeviceSliceMut<'a, T>;
         fn push(host: DeviceSliceMut<'_, T>, params: &mut Params) {
             params.push_slice_mut(&host);

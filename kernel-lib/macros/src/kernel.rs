@@ -288,15 +288,19 @@ impl Parts<'_> {
                     let root = unsafe { <#root as ::baton::token::RootToken<#brand>>::root() };
                     let _ = BODY(root, #(#names),*);
                 }
-                ::baton::__baton_entry! {
-                    #name(#(#names: <#types as ::baton::global::ReceiveParam>::Abi),*) {
-                        // SAFETY: the parameters are those of this entry, in order.
-                        unsafe {
-                            run(#(<#types as ::baton::global::ReceiveParam>::receive(
-                                #names, || ::baton::__baton_param_address!(#symbols))),*)
+                const RUN: fn(#(#types),*) = run;
+                // In a scope of its own: the entry may have the name of the function that is its body.
+                const _: () = {
+                    ::baton::__baton_entry! {
+                        #name(#(#names: <#types as ::baton::global::ReceiveParam>::Abi),*) {
+                            // SAFETY: the parameters are those of this entry, in order.
+                            unsafe {
+                                RUN(#(<#types as ::baton::global::ReceiveParam>::receive(
+                                    #names, || ::baton::__baton_param_address!(#symbols))),*)
+                            }
                         }
                     }
-                }
+                };
             };
         }
     }

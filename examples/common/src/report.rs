@@ -1,0 +1,105 @@
+//! The short table at the end of a run, or the same as JSON.
+
+use std::fmt;
+
+use baton_host::{Code, Device, Module};
+use serde_json::{Map, Value, json};
+
+use crate::Outcome;
+
+/// What a run came to: named values, in the order in which they are shown.
+#[derive(Debug)]
+pub struct Report {
+    rows: Vec<(&'static str, String)>,
+    json: Map<String, Value>,
+    verified: bool,
+}
+
+impl Report {
+    /// Begins with the device and what the build knows of the kernel.
+    pub fn new(device: &Device, module: &Module, kernel: &str) -> Self {
+        let mut report = Self { rows: Vec::new(), json: Map::new(), verified: false };
+        let name = match device.fallback() {
+            Some(reason) => format!("{} ({})", device.name(), first_line(&reason.to_string())),
+            None => device.name().to_owned(),
+        };
+        report.row("device", name, device.name());
+        let code = match module.code() {
+            Code::Cubin => "machine code from ptxas",
+            Code::DriverCompiled => "PTX, compiled by the driver",
+            Code::EmulatedPtx => "PTX",
+        };
+        report.row("target", format!("{} ({code})", module.arch()), module.arch());
+        let usage = module.kernel(kernel).and_then(|kernel| {
+            kernel.registers.map(|registers| (registers, kernel.spill_bytes, kernel.stack_bytes))
+        });
+        match usage {
+            Some((registers, spills, stack)) => {
+                report.row("registers", format!("{registers}, {spills} bytes spilled"), registers);
+                report.json("spill_bytes", spills);
+                report.json("stack_bytes", stack);
+            }
+            None => report.row("registers", "not known (no ptxas)", Value::Null),
+        }
+        report
+    }
+
+    /// Adds a value: as it is shown, and as programs read it.
+    pub fn row(&mut self, label: &'static str, shown: impl ToString, value: impl Into<Value>) {
+        self.rows.push((label, shown.to_string()));
+        self.json(label, value);
+    }
+
+    /// Adds a value that only programs read.
+    pub fn json(&mut self, label: &str, value: impl Into<Value>) {
+        self.json.insert(label.replace(' ', "_"), value.into());
+    }
+
+    /// Ends the report with the time and the verdict.
+    pub fn conclude(mut self, Outcome { launch, verdict }: &Outcome) -> Self {
+        let seconds = launch.elapsed.as_secs_f64();
+        let instructions = launch.instructions.map(|count| format!(", {count} instructions"));
+        let time = format!("{:.3?}{}", launch.elapsed, instructions.unwrap_or_default());
+        self.row("time", time, seconds);
+        self.json("instructions", launch.instructions);
+        for hazard in &launch.hazards {
+            self.rows.push(("hazard", hazard.to_string()));
+        }
+        let hazards: Vec<String> = launch.hazards.iter().map(ToString::to_string).collect();
+        self.json("hazards", hazards);
+
+        self.verified = verdict.is_right() && launch.hazards.is_empty();
+        let shown = match &verdict.first {
+            Some(first) => {
+                format!("no: {} of {} elements are wrong; {first}", verdict.wrong, verdict.elements)
+            }
+            None if self.verified => format!("yes, all {} elements", verdict.elements),
+            None => "no".to_owned(),
+        };
+        self.row("verified", shown, self.verified);
+        self.json("elements", verdict.elements);
+        self.json("wrong", verdict.wrong);
+        self
+    }
+
+    /// Whether the results were right.
+    pub fn is_verified(&self) -> bool {
+        self.verified
+    }
+
+    /// One line of JSON.
+    pub fn json_line(&self) -> String {
+        json!(self.json).to_string()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+        self.rows.iter().try_for_each(|(label, shown)| writeln!(f, "{label:width$}  {shown}"))
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
