@@ -78,6 +78,7 @@ mod entry;
 pub mod exchange;
 pub mod float;
 pub mod global;
+pub mod index;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
 pub mod layout;

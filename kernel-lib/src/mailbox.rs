@@ -70,7 +70,7 @@ impl<'k, T: Element, S: Scope> Mailbox<'k, T, S> {
     where
         S: Includes<Gpu>,
     {
-        let [x, y, z] = cta.index();
+        let crate::index::CtaIndex { x, y, z } = cta.index();
         let first = y == 0 && z == 0 && sender != receiver;
         if first && x == sender {
             End::Sender(Outbox::new(self.data, self.len, self.flag))

@@ -261,20 +261,6 @@ impl<'k, L: Layout, const THREADS: u32> RootToken<'k> for Cta<'k, L, THREADS> {
     }
 }
 
-impl<L, const THREADS: u32> Cta<'_, L, THREADS> {
-    /// Index of this CTA in the grid.
-    #[inline(always)]
-    pub fn index(&self) -> [u32; 3] {
-        [ptx::sreg::ctaid_x(), ptx::sreg::ctaid_y(), ptx::sreg::ctaid_z()]
-    }
-
-    /// Extent of the grid in CTAs.
-    #[inline(always)]
-    pub fn grid(&self) -> [u32; 3] {
-        [ptx::sreg::nctaid_x(), ptx::sreg::nctaid_y(), ptx::sreg::nctaid_z()]
-    }
-}
-
 impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
     /// Prepares the shared memory that the layout declares and hands out its parts.
     ///

@@ -43,7 +43,7 @@ pub fn scale(
     factor: f32,
 ) -> Exit<'_> {
     // Every CTA takes every so many-th tile, row by row of tiles.
-    let tiles = (cta.index()[0]..rows * columns).step_by(cta.grid()[0] as usize);
+    let tiles = (cta.index().x..rows * columns).step_by(cta.grid().x as usize);
     let corner = move |tile: u32| {
         ((tile / columns * ROWS as u32) as i32, (tile % columns * COLS as u32) as i32)
     };

@@ -95,7 +95,7 @@ pub fn gemm<T: Output>(
     columns: u32,
     steps: u32,
 ) -> Exit<'_> {
-    let tiles = Tiles { next: cta.index()[0], step: cta.grid()[0], end: rows * columns, columns };
+    let tiles = Tiles { next: cta.index().x, step: cta.grid().x, end: rows * columns, columns };
     let (cta, smem::Parts { ab, acc, c: staging, .. }) = cta.claim();
     let (mut loads, mut stages) = ab.split();
     let (mut accumulators, mut results, tensor) = acc.split();

@@ -40,7 +40,7 @@ pub fn reverse(
     output: GlobalPtr<u32, TheWarp<1>>,
     chunks: u32,
 ) -> Exit<'_> {
-    let (block, blocks) = (cta.index()[0], cta.grid()[0]);
+    let (block, blocks) = (cta.index().x, cta.grid().x);
     let (cta, smem::Parts { ring, .. }) = cta.claim();
     let (mut producer, mut consumer) = ring.split();
     let (joined, _) = cta.roles((
