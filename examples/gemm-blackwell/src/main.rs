@@ -1,0 +1,79 @@
+//! The Blackwell GEMM: run it, check every element against double precision, report.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use baton::float::bf16;
+use clap::{Parser, ValueEnum};
+use example_common::{Options, Report, while_waiting};
+use gemm_blackwell::{KERNELS, Output, Problem, Shape, ctas};
+use gemm_blackwell_kernel::{ACCUMULATORS, STAGES};
+
+/// C = A · Bᵀ on Blackwell's tensor cores: A is M × K, B is N × K, both bf16
+///
+/// Sizes need not be multiples of the tile (128 × 128 × 64).
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Rows of A and of C
+    #[arg(long, default_value_t = 256, value_parser = extent())]
+    m: u32,
+
+    /// Rows of B, columns of C
+    #[arg(long, default_value_t = 256, value_parser = extent())]
+    n: u32,
+
+    /// Columns of A and of B
+    #[arg(long, default_value_t = 512, value_parser = extent())]
+    k: u32,
+
+    /// Element type of C
+    #[arg(long, value_enum, default_value_t = OutputType::F32)]
+    output: OutputType,
+
+    /// CTAs [default: as many as the device runs at once]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    ctas: Option<u32>,
+
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OutputType {
+    F32,
+    Bf16,
+}
+
+/// Extents whose tiles a launch can count.
+fn extent() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=1 << 20)
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.options.conclude(match arguments.output {
+        OutputType::F32 => multiply::<f32>(&arguments),
+        OutputType::Bf16 => multiply::<bf16>(&arguments),
+    })
+}
+
+fn multiply<T: Output>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+    let Arguments { m, n, k, options, .. } = arguments;
+    let (device, module) = options.open(&KERNELS)?;
+    let shape = Shape { m: *m as usize, n: *n as usize, k: *k as usize };
+    let ctas = arguments.ctas.unwrap_or_else(|| ctas(&device, shape));
+
+    let problem =
+        while_waiting("multiplying in double precision", || Problem::new(shape, options.seed));
+    let product = while_waiting("running the kernel", || problem.run::<T>(&device, &module, ctas))?;
+
+    let mut report = Report::new(&device, &module, T::KERNEL);
+    let size = format!("{m} x {n} x {k}, bf16 to {:?}", arguments.output).to_lowercase();
+    report.row("problem size", size, vec![*m, *n, *k]);
+    report.row("CTAs", ctas, ctas);
+    let stages = format!("{STAGES} of A and B, {ACCUMULATORS} accumulators");
+    report.row("pipeline stages", stages, STAGES);
+    let error = product.largest_relative_error;
+    report.row("largest relative error", format!("{error:.1e}"), error);
+    Ok(report.conclude(&product.outcome))
+}
