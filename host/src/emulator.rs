@@ -99,7 +99,8 @@ impl Emulator {
             kernel: call.kernel().into(),
             grid,
             block: shape.threads,
-            cluster: shape.cluster.unwrap_or([1; 3]),
+            // Zeros are for kernels that are launched without clusters.
+            cluster: shape.cluster.unwrap_or([0; 3]),
             dynamic_shared: shape.dynamic_shared,
             params: call.params().to_vec(),
         };

@@ -111,7 +111,7 @@ pub(crate) fn check(
 
     let within =
         |extents: [u32; 3], limits: [u32; 3]| extents.iter().zip(limits).all(|(e, l)| *e <= l);
-    let product = |extents: [u32; 3]| extents.iter().map(|&e| u64::from(e)).product::<u64>();
+    let product = |extents: [u32; 3]| extents.iter().fold(1u64, |n, &e| n.saturating_mul(e.into()));
     if grid.contains(&0) {
         return Err(BadLaunch::EmptyGrid { grid });
     }
