@@ -1,0 +1,1 @@
+//! The axiomatic PTX memory model as a program.
