@@ -47,7 +47,7 @@ pub(crate) struct Emulator {
 }
 
 /// A module as the emulator runs it.
-pub(crate) struct LoadedModule(Program);
+pub(crate) struct LoadedModule(Box<Program>);
 
 impl Emulator {
     pub(crate) const NAME: &'static str = "baton emulator";
@@ -85,7 +85,7 @@ impl Emulator {
         };
         let name = format!("{}.{}.ptx", image.name, binary.arch);
         let program = Program::load(binary.ptx, &name, lines).map_err(Box::new)?;
-        Ok((binary, LoadedModule(program)))
+        Ok((binary, LoadedModule(Box::new(program))))
     }
 
     pub(crate) fn launch(

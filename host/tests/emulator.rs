@@ -19,7 +19,7 @@ static KERNELS: Image = Image {
         ptx: include_str!("by_hand.ptx"),
         lines: "",
         cubin: None,
-        kernels: &[kernel("scale"), kernel("clusters"), kernel("trap")],
+        kernels: &[kernel("scale"), kernel("print"), kernel("clusters"), kernel("trap")],
     }],
 };
 
@@ -97,6 +97,25 @@ fn an_access_out_of_bounds_is_an_error_of_the_emulator() {
 }
 
 #[test]
+fn what_a_kernel_prints_is_reported_and_a_seed_repeats_it() {
+    let printed = |seed| {
+        let device = Device::emulator(EmulatorOptions::default());
+        let module = device.load(&KERNELS).unwrap();
+        device.set_seed(seed);
+        let shape = Shape { threads: [1; 3], ..SHAPE };
+        device.launch(&module, 8, bare("print", shape)).unwrap().output
+    };
+    let runs: Vec<String> = (0..16).map(printed).collect();
+    for (seed, output) in (0..).zip(&runs) {
+        let mut numbers: Vec<u32> = output.lines().map(|line| line.parse().unwrap()).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(printed(seed), *output);
+    }
+    assert!(runs.iter().any(|run| *run != runs[0]), "every seed has the same order");
+}
+
+#[test]
 fn a_trap_names_the_kernel() {
     let device = device();
     let module = device.load(&KERNELS).unwrap();
@@ -125,7 +144,7 @@ fn a_kernel_that_the_module_lacks_is_refused_with_those_that_it_has() {
     let module = device.load(&KERNELS).unwrap();
     let problem = refusal(device.launch(&module, 1, bare("scail", SHAPE)));
     assert!(matches!(problem, BadLaunch::UnknownKernel { .. }));
-    assert!(problem.to_string().contains("scale, clusters, trap"), "{problem}");
+    assert!(problem.to_string().contains("scale, print, clusters, trap"), "{problem}");
 }
 
 #[test]
