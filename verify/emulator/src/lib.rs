@@ -1,1 +1,42 @@
 //! Runs PTX on the CPU.
+//!
+//! [`Program::load`] decodes a module, a [`Machine`] holds device memory and runs kernels of it.
+//! Values are those that PTX defines. Everything that a GPU may do in more than one order is
+//! decided by a seed: which warp runs, which side of a branch comes first, and when an
+//! asynchronous operation (a bulk copy, a multiplication of the tensor core) reads its sources
+//! and writes its results between its issue and its completion. The same seed replays the same
+//! run; nothing depends on time.
+//!
+//! What ends a run with an [`Error`] that names the PTX line and the Rust lines: accesses out of
+//! bounds or misaligned, misuse of mbarriers, of tensor memory and of collectives, deadlock (with
+//! every waiter and what it misses), traps and failed assertions, instructions that are not
+//! known. What it does not find yet: races, that is, accesses that happened to come in the right
+//! order under every seed tried.
+//!
+//! Not executed: textures, `mma.sync` and `wgmma`, pairs of CTAs in tcgen05, `im2col` copies.
+
+mod access;
+mod alu;
+mod async_ops;
+mod collective;
+mod decode;
+mod error;
+mod exec;
+mod flow;
+mod ir;
+mod launch;
+mod mbarrier;
+mod memory;
+mod print;
+mod rng;
+mod schedule;
+pub mod tcgen05;
+mod tensor;
+pub mod tensor_map;
+mod value;
+mod warp;
+mod world;
+
+pub use error::{Deadlock, Error, Failure, Fault, Site, Threads, Waiter};
+pub use launch::{Hazard, Launch, Machine, Options, Program, Report, Schedule};
+pub use mbarrier::MbarrierError;

@@ -1,0 +1,430 @@
+//! Loads, stores and atomics of the lanes of a warp. Every ordinary access passes here.
+
+use crate::error::Fault;
+use crate::ir::*;
+use crate::memory::GLOBAL_BASE;
+use crate::value::{self, Float, Rounding};
+use crate::warp::{Path, Spin, Wait, Warp};
+use crate::world::{Event, Flow, World, lanes_of};
+
+/// Rounds of a loop that only looks before its path is parked.
+const SPIN_ROUNDS: u32 = 32;
+
+#[inline(always)]
+fn read(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a] => u64::from(a),
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => 0,
+    }
+}
+
+fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
+    if !signed || bytes >= 8 {
+        return value;
+    }
+    let shift = 64 - 8 * u32::from(bytes);
+    ((value << shift) as i64 >> shift) as u64
+}
+
+impl World<'_> {
+    pub(crate) fn load(
+        &mut self,
+        warp: &mut Warp,
+        path: &mut Path,
+        mask: u32,
+        access: &Access,
+        d: Dst,
+    ) -> Result<Flow, Fault> {
+        let frame = path.frame;
+        let n = access.bytes;
+        if let Dst::R128(_) = d {
+            return self.load_vector(warp, path, mask, access, &[d]);
+        }
+        // A kernel parameter is the same for all lanes.
+        if let (MemSpace::Param, Src::Param(at)) = (access.space, access.addr.base) {
+            let at = u64::from(at).wrapping_add(access.addr.offset as u64);
+            let place = self.resolve(warp, 0, MemSpace::Param, at, n.into(), n.into(), false)?;
+            let value = extend(read(self.view(warp, place, n.into())), n, access.signed);
+            warp.regs.put64(&frame, d, mask, &[value; LANES]);
+            path.pc += 1;
+            return Ok(Flow::Next);
+        }
+        let addresses = self.addresses(warp, &frame, &access.addr, access.space);
+        let mut value = [0u64; LANES];
+        if access.space == MemSpace::Global
+            || access.space == MemSpace::Generic
+                && addresses[mask.trailing_zeros() as usize & 31] >= GLOBAL_BASE
+        {
+            self.load_global(warp, mask, access, &addresses, &mut value)?;
+        } else {
+            for lane in lanes_of(mask) {
+                let place = self.resolve(
+                    warp,
+                    lane,
+                    access.space,
+                    addresses[lane],
+                    n.into(),
+                    n.into(),
+                    false,
+                )?;
+                value[lane] = read(self.view(warp, place, n.into()));
+            }
+        }
+        if access.signed {
+            value = value.map(|v| extend(v, n, true));
+        }
+        if access.strong && self.looks_in_vain(path, mask, &addresses, &value) {
+            return Ok(Flow::Blocked);
+        }
+        warp.regs.put64(&frame, d, mask, &value);
+        path.pc += 1;
+        Ok(if access.strong { Flow::Visible } else { Flow::Next })
+    }
+
+    #[inline(always)]
+    fn load_global(
+        &mut self,
+        warp: &Warp,
+        mask: u32,
+        access: &Access,
+        addresses: &Lanes64,
+        value: &mut Lanes64,
+    ) -> Result<(), Fault> {
+        let n = u64::from(access.bytes);
+        for lane in lanes_of(mask) {
+            let address = addresses[lane];
+            self.culprits = 1 << lane;
+            if address & (n - 1) != 0 {
+                return Err(Fault::Misaligned { space: "global", address, align: n });
+            }
+            if address < GLOBAL_BASE {
+                // A generic access whose lanes reach different spaces.
+                let place = self.resolve(warp, lane, access.space, address, n, n, false)?;
+                value[lane] = read(self.view(warp, place, n as usize));
+                continue;
+            }
+            let at = self.memory.locate(address, n, false)?;
+            value[lane] = read(self.memory.slice(at, n as usize));
+        }
+        self.culprits = 0;
+        Ok(())
+    }
+
+    /// Whether a loop around this strong read has seen the same for so long that its path parks
+    /// until memory changes. Returns with `path.wait` set.
+    fn looks_in_vain(
+        &mut self,
+        path: &mut Path,
+        mask: u32,
+        addresses: &Lanes64,
+        value: &Lanes64,
+    ) -> bool {
+        let seen = lanes_of(mask).fold(0u64, |h, l| {
+            (h ^ value[l] ^ addresses[l].rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        });
+        let site = (path.frame.func, path.pc);
+        if path.spin.site != site || path.spin.value != seen || path.spin.rounds == 0 {
+            if path.spin.site == site && path.spin.value != seen {
+                path.parked = 0;
+            }
+            path.spin = Spin { site, value: seen, rounds: 1 };
+            return false;
+        }
+        path.spin.rounds += 1;
+        if path.spin.rounds < SPIN_ROUNDS << path.parked.min(16) {
+            return false;
+        }
+        path.spin.rounds = 0;
+        let address = addresses[mask.trailing_zeros() as usize & 31];
+        path.wait = Some(Wait::Change { address });
+        self.watches.push(address);
+        true
+    }
+
+    pub(crate) fn load_vector(
+        &mut self,
+        warp: &mut Warp,
+        path: &mut Path,
+        mask: u32,
+        access: &Access,
+        d: &[Dst],
+    ) -> Result<Flow, Fault> {
+        let frame = path.frame;
+        let n = usize::from(access.bytes);
+        let all = n * d.len();
+        let addresses = self.addresses(warp, &frame, &access.addr, access.space);
+        for lane in lanes_of(mask) {
+            let place = self.resolve(
+                warp,
+                lane,
+                access.space,
+                addresses[lane],
+                all as u64,
+                all as u64,
+                false,
+            )?;
+            let mut bytes = [0u8; 128];
+            bytes[..all].copy_from_slice(self.view(warp, place, all));
+            for (i, d) in d.iter().enumerate() {
+                let element = &bytes[i * n..(i + 1) * n];
+                match (n, *d) {
+                    (16, Dst::R128(slot)) => {
+                        let at = (frame.r64 + slot) as usize;
+                        warp.regs.r64[at][lane] = read(&element[..8]);
+                        warp.regs.r64[at + 1][lane] = read(&element[8..]);
+                    }
+                    (_, d) => {
+                        let value = extend(read(element), access.bytes, access.signed);
+                        warp.regs.put_lane(&frame, d, lane, value);
+                    }
+                }
+            }
+        }
+        path.pc += 1;
+        Ok(if access.strong { Flow::Visible } else { Flow::Next })
+    }
+
+    pub(crate) fn store(
+        &mut self,
+        warp: &mut Warp,
+        path: &mut Path,
+        mask: u32,
+        access: &Access,
+        sources: &[Src],
+    ) -> Result<Flow, Fault> {
+        let frame = path.frame;
+        let n = usize::from(access.bytes);
+        let all = n * sources.len();
+        let addresses = self.addresses(warp, &frame, &access.addr, access.space);
+        if let ([source], MemSpace::Global, 4 | 8) = (sources, access.space, n) {
+            // The common case, without a copy through a buffer.
+            let value = self.fetch64(warp, &frame, *source);
+            for lane in lanes_of(mask) {
+                let address = addresses[lane];
+                self.culprits = 1 << lane;
+                if address & (n as u64 - 1) != 0 {
+                    return Err(Fault::Misaligned { space: "global", address, align: n as u64 });
+                }
+                let at = self.memory.locate(address, n as u64, true)?;
+                self.memory.slice_mut(at, n).copy_from_slice(&value[lane].to_le_bytes()[..n]);
+            }
+            self.culprits = 0;
+            return Ok(self.stored(path, access, mask, &addresses));
+        }
+        for lane in lanes_of(mask) {
+            let place = self.resolve(
+                warp,
+                lane,
+                access.space,
+                addresses[lane],
+                all as u64,
+                (all as u64).next_power_of_two(),
+                true,
+            )?;
+            let mut bytes = [0u8; 128];
+            for (i, source) in sources.iter().enumerate() {
+                let element = &mut bytes[i * n..(i + 1) * n];
+                if let (16, Src::R128(slot)) = (n, *source) {
+                    let at = (frame.r64 + slot) as usize;
+                    element[..8].copy_from_slice(&warp.regs.r64[at][lane].to_le_bytes());
+                    element[8..].copy_from_slice(&warp.regs.r64[at + 1][lane].to_le_bytes());
+                } else {
+                    let value = match *source {
+                        Src::R32(slot) => {
+                            u64::from(warp.regs.r32[(frame.r32 + slot) as usize][lane])
+                        }
+                        Src::R64(slot) => warp.regs.r64[(frame.r64 + slot) as usize][lane],
+                        Src::Imm(value) => value,
+                        source => self.fetch64(warp, &frame, source)[lane],
+                    };
+                    element.copy_from_slice(&value.to_le_bytes()[..n.min(8)]);
+                }
+            }
+            self.view_mut(warp, place, all)?.copy_from_slice(&bytes[..all]);
+        }
+        Ok(self.stored(path, access, mask, &addresses))
+    }
+
+    /// Wakes those who look at what was written. Addresses of different spaces are compared by
+    /// their lower halves, which may wake somebody for nothing.
+    fn changed(&mut self, mask: u32, addresses: &Lanes64) {
+        let near = |a: u64, b: u64| (a ^ b) as u32 >> 4 == 0;
+        if lanes_of(mask).any(|l| self.watches.iter().any(|&w| near(w, addresses[l]))) {
+            self.events.push(Event::Change);
+        }
+    }
+
+    fn stored(&mut self, path: &mut Path, access: &Access, mask: u32, at: &Lanes64) -> Flow {
+        if !self.watches.is_empty() {
+            self.changed(mask, at);
+        }
+        path.spin.rounds = 0;
+        path.pc += 1;
+        if access.strong { Flow::Visible } else { Flow::Next }
+    }
+
+    pub(crate) fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        path: &mut Path,
+        mask: u32,
+        op: (AtomFn, &Access, Dst, Src, Src),
+    ) -> Result<Flow, Fault> {
+        let (f, access, d, b, c) = op;
+        let frame = path.frame;
+        let n = usize::from(access.bytes);
+        let addresses = self.addresses(warp, &frame, &access.addr, access.space);
+        let (operand, second) = (self.fetch64(warp, &frame, b), self.fetch64(warp, &frame, c));
+        let mut before = [0u64; LANES];
+        let mut changed = false;
+        // Which lane comes first is not defined.
+        let start = self.rng.below(LANES) as u32;
+        for lane in lanes_of(mask.rotate_right(start)) {
+            let lane = (lane + start as usize) % LANES;
+            let place =
+                self.resolve(warp, lane, access.space, addresses[lane], n as u64, n as u64, true)?;
+            if n == 16 {
+                changed |= self.atomic_128(warp, path, place, f, lane, (d, b, c))?;
+                continue;
+            }
+            let bytes = self.view_mut(warp, place, n)?;
+            let old = read(bytes);
+            let new = atom(f, old, operand[lane], second[lane], access.bytes);
+            if new != old {
+                changed = true;
+                bytes.copy_from_slice(&new.to_le_bytes()[..n]);
+            }
+            before[lane] = old;
+        }
+        if changed {
+            if !self.watches.is_empty() {
+                self.changed(mask, &addresses);
+            }
+            path.spin.rounds = 0;
+        } else if self.looks_in_vain(path, mask, &addresses, &before) {
+            return Ok(Flow::Blocked);
+        }
+        if n < 16 {
+            warp.regs.put64(&frame, d, mask, &before);
+        }
+        path.pc += 1;
+        Ok(Flow::Visible)
+    }
+
+    fn atomic_128(
+        &mut self,
+        warp: &mut Warp,
+        path: &Path,
+        place: crate::world::Place,
+        f: AtomFn,
+        lane: usize,
+        (d, b, c): (Dst, Src, Src),
+    ) -> Result<bool, Fault> {
+        let frame = path.frame;
+        let pair = |warp: &Warp, src: Src| match src {
+            Src::R128(slot) => {
+                let at = (frame.r64 + slot) as usize;
+                Ok([warp.regs.r64[at][lane], warp.regs.r64[at + 1][lane]])
+            }
+            _ => Err(Fault::Unknown { text: "128-bit atomic without 128-bit registers".into() }),
+        };
+        let (b, c) = (pair(warp, b)?, if f == AtomFn::Cas { pair(warp, c)? } else { [0; 2] });
+        let bytes = self.view_mut(warp, place, 16)?;
+        let old = [read(&bytes[..8]), read(&bytes[8..])];
+        let new = match f {
+            AtomFn::Exch => b,
+            AtomFn::Cas if old == b => c,
+            AtomFn::Cas => old,
+            _ => return Err(Fault::Unknown { text: "128-bit atomic other than exch, cas".into() }),
+        };
+        bytes[..8].copy_from_slice(&new[0].to_le_bytes());
+        bytes[8..].copy_from_slice(&new[1].to_le_bytes());
+        if let Dst::R128(slot) = d {
+            let at = (frame.r64 + slot) as usize;
+            warp.regs.r64[at][lane] = old[0];
+            warp.regs.r64[at + 1][lane] = old[1];
+        }
+        Ok(new != old)
+    }
+}
+
+/// The new value of an atomic operation on `bytes` bytes.
+pub(crate) fn atom(f: AtomFn, old: u64, b: u64, c: u64, bytes: u8) -> u64 {
+    let keep = if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 };
+    let b = b & keep;
+    let signed = |v: u64| extend(v, bytes, true) as i64;
+    let float = |ty: Float, f: FloatFn| match ty {
+        Float::F64 => value::double(f, old, b, 0),
+        ty => value::narrow_float(f, ty, Rounding::NearestEven, old as u32, b as u32, 0).into(),
+    };
+    let halves = |ty: Float| {
+        let add = |shift: u32| {
+            let (x, y) = ((old >> shift) as u32 & 0xFFFF, (b >> shift) as u32 & 0xFFFF);
+            u64::from(value::narrow_float(FloatFn::Add, ty, Rounding::NearestEven, x, y, 0))
+                << shift
+        };
+        add(0) | add(16)
+    };
+    let new = match f {
+        AtomFn::Add => old.wrapping_add(b),
+        AtomFn::Inc => {
+            if old >= b {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomFn::Dec => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
+        AtomFn::MinU => old.min(b),
+        AtomFn::MaxU => old.max(b),
+        AtomFn::MinS => signed(old).min(signed(b)) as u64,
+        AtomFn::MaxS => signed(old).max(signed(b)) as u64,
+        AtomFn::And => old & b,
+        AtomFn::Or => old | b,
+        AtomFn::Xor => old ^ b,
+        AtomFn::Exch => b,
+        AtomFn::Cas => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
+        AtomFn::AddF(ty) => float(ty, FloatFn::Add),
+        AtomFn::MinF(ty) => float(ty, FloatFn::Min),
+        AtomFn::MaxF(ty) => float(ty, FloatFn::Max),
+        AtomFn::AddF16x2 => halves(Float::F16),
+        AtomFn::AddBf16x2 => halves(Float::Bf16),
+    };
+    new & keep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn atomics() {
+        assert_eq!(atom(AtomFn::Add, u32::MAX.into(), 2, 0, 4), 1);
+        assert_eq!(atom(AtomFn::Inc, 5, 5, 0, 4), 0);
+        assert_eq!(atom(AtomFn::Inc, 4, 5, 0, 4), 5);
+        assert_eq!(atom(AtomFn::Dec, 0, 7, 0, 4), 7);
+        assert_eq!(atom(AtomFn::Dec, 9, 7, 0, 4), 7);
+        assert_eq!(atom(AtomFn::MinS, 0xFFFF_FFFF, 3, 0, 4), 0xFFFF_FFFF);
+        assert_eq!(atom(AtomFn::MinU, 0xFFFF_FFFF, 3, 0, 4), 3);
+        assert_eq!(atom(AtomFn::Cas, 4, 4, 9, 8), 9);
+        assert_eq!(atom(AtomFn::Cas, 5, 4, 9, 8), 5);
+        let f = |x: f32| u64::from(x.to_bits());
+        assert_eq!(atom(AtomFn::AddF(Float::F32), f(1.5), f(2.0), 0, 4), f(3.5));
+        assert_eq!(atom(AtomFn::AddF16x2, 0x3C00_3C00, 0x4000_3C00, 0, 4), 0x4200_4000);
+    }
+}

@@ -1,0 +1,488 @@
+//! Programs, devices and launches.
+
+use crate::decode::{self, Names, Var};
+use crate::error::{Error, Failure, Fault, Site, Threads};
+use crate::ir::Func;
+use crate::memory::{FRESH, Memory, SHARED_BASE};
+use crate::rng::Rng;
+use crate::schedule::{Grid, Settings};
+use crate::world::World;
+use baton_ptx as ptx;
+use baton_ptx::lines::{Frame, LineTable};
+use ptx::Space;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// CTAs that are resident together at most; a larger grid starts the next when one exits.
+pub(crate) const RESIDENT: usize = 64;
+
+/// Shared memory of a CTA, in bytes.
+const MAX_SHARED: u32 = 227 << 10;
+
+/// How a [`Machine`] behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Decides every choice of the scheduler; the same seed replays the same run.
+    pub seed: u64,
+    /// When asynchronous operations take effect.
+    pub schedule: Schedule,
+    /// Ends a launch with an error after this many thread-instructions.
+    pub step_limit: Option<u64>,
+    /// Size of global memory.
+    pub global_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { seed: 0, schedule: Schedule::Seeded, step_limit: None, global_bytes: 16 << 30 }
+    }
+}
+
+/// When asynchronous operations take effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// The seed chooses among the others and between.
+    #[default]
+    Seeded,
+    /// As soon as possible.
+    Early,
+    /// Only when nothing else can run.
+    Late,
+}
+
+/// A decoded module.
+#[derive(Debug)]
+pub struct Program {
+    id: u64,
+    module: ptx::Module,
+    lines: Option<LineTable>,
+    pub(crate) functions: Vec<Func>,
+    /// For each function its position in the module.
+    sources: Vec<usize>,
+    pub(crate) vars: Vec<Var>,
+    pub(crate) unresolved: Vec<Box<str>>,
+}
+
+impl Program {
+    /// Reads and decodes a module. `name` is what errors call it; `lines` leads to Rust source.
+    pub fn load(ptx: &str, name: &str, lines: Option<LineTable>) -> Result<Program, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let module = ptx::Module::parse(ptx, name)?;
+        if module.address_size != 64 {
+            let problem = "addresses of 32 bits are not executed; use `.address_size 64`".into();
+            return Err(Error::Load { module: name.into(), problem });
+        }
+        let mut names = Names {
+            functions: HashMap::new(),
+            variables: HashMap::new(),
+            unresolved: Vec::new(),
+            vars: module.variables.iter().map(decode::var).collect(),
+        };
+        for (i, v) in module.variables.iter().enumerate() {
+            names.variables.insert(v.name.clone(), i as u32);
+        }
+        let mut sources = Vec::new();
+        for (i, f) in module.functions.iter().enumerate() {
+            if f.body.is_some() {
+                names.functions.insert(f.name.clone(), sources.len() as u32);
+                sources.push(i);
+            }
+        }
+        let mut functions = Vec::new();
+        for &i in &sources {
+            let f = &module.functions[i];
+            if let Some(body) = &f.body {
+                functions.push(decode::function(&module, f, body, &mut names));
+            }
+        }
+        let (vars, unresolved) = (names.vars, names.unresolved);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Program { id, module, lines, functions, sources, vars, unresolved })
+    }
+
+    /// The names of the kernels, in the order of the module.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        let entries = |i: &&usize| self.module.functions[**i].kind == ptx::FunctionKind::Entry;
+        self.sources.iter().filter(entries).map(|&i| &*self.module.functions[i].name)
+    }
+
+    /// The parsed module.
+    pub fn module(&self) -> &ptx::Module {
+        &self.module
+    }
+
+    pub(crate) fn source(&self, func: u32) -> &ptx::Function {
+        &self.module.functions[self.sources[func as usize]]
+    }
+
+    /// An instruction, for messages.
+    pub(crate) fn site(&self, func: u32, pc: u32) -> Site {
+        let function = self.source(func);
+        let line = self.functions[func as usize].code[pc as usize].line;
+        let body = function.body.as_ref();
+        let instruction = body.and_then(|b| b.instructions.get(pc as usize));
+        let text = instruction.map_or("}".into(), |i| self.module.text(i));
+        let mut frames = match &self.lines {
+            Some(lines) => lines.get(line).to_vec(),
+            None => Vec::new(),
+        };
+        let location = || body?.locations.get(instruction?.location? as usize);
+        if frames.is_empty()
+            && let Some(at) = location()
+            && at.line != 0
+            && let Some(file) = self.module.files.iter().find(|f| f.index == at.file)
+        {
+            let file = file.path.as_str().into();
+            frames.push(Frame { file, line: at.line, column: at.column, function: None });
+        }
+        Site { function: function.name.to_string(), line, text, frames }
+    }
+
+    /// Functions that may run when `entry` is launched.
+    fn reachable(&self, entry: u32) -> Vec<u32> {
+        let mut found = vec![entry];
+        let mut at = 0;
+        while let Some(&f) = found.get(at) {
+            let func = &self.functions[f as usize];
+            let all = 0..self.functions.len() as u32;
+            let next: Vec<u32> = if func.indirect { all.collect() } else { func.callees.clone() };
+            for f in next {
+                if !found.contains(&f) {
+                    found.push(f);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+}
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: String,
+    /// CTAs in each direction.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in each direction.
+    pub block: [u32; 3],
+    /// CTAs of a cluster in each direction; zeros: what the kernel requires, else none.
+    pub cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// The parameters, each in its own bytes, little endian.
+    pub params: Vec<Vec<u8>>,
+}
+
+impl Launch {
+    pub(crate) fn cluster_shape(&self) -> [u32; 3] {
+        if self.cluster == [0; 3] { [1; 3] } else { self.cluster }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Thread-instructions executed.
+    pub instructions: u64,
+    /// What the device printed.
+    pub output: String,
+    /// Hazards that did not end the run.
+    pub hazards: Vec<Hazard>,
+}
+
+/// A use of memory that the memory model does not order.
+#[derive(Clone, Debug)]
+pub struct Hazard {
+    /// Its rule.
+    pub rule: &'static str,
+    /// What was seen.
+    pub message: String,
+    /// The later access.
+    pub site: Site,
+    /// The earlier access.
+    pub other: Option<Site>,
+}
+
+/// A device: global memory that outlives launches.
+#[derive(Debug)]
+pub struct Machine {
+    options: Options,
+    memory: Memory,
+    /// Programs whose variables are in memory, with their addresses.
+    loaded: Vec<(u64, Vec<u64>)>,
+}
+
+impl Machine {
+    /// A device with empty memory.
+    pub fn new(options: Options) -> Machine {
+        let memory = Memory::new(options.global_bytes);
+        Machine { options, memory, loaded: Vec::new() }
+    }
+
+    /// The seed of the launches to come.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.options.seed = seed;
+    }
+
+    /// The options in force.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Allocates global memory. Its bytes are 0xFF, so that what nobody wrote reads as NaN.
+    pub fn alloc(&mut self, bytes: u64, align: u64) -> Result<u64, Error> {
+        self.memory.alloc(bytes, align).map_err(|e| Error::Host(format!("allocation: {e}")))
+    }
+
+    /// Frees an allocation.
+    pub fn free(&mut self, address: u64) -> Result<(), Error> {
+        self.memory.free(address).map_err(|e| Error::Host(format!("free: {e}")))
+    }
+
+    /// Copies device memory to the host.
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Error> {
+        let at = self.memory.host(address, out.len() as u64)?;
+        if !out.is_empty() {
+            out.copy_from_slice(self.memory.slice(at, out.len()));
+        }
+        Ok(())
+    }
+
+    /// Copies from the host to device memory.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Error> {
+        let at = self.memory.host(address, bytes.len() as u64)?;
+        if !bytes.is_empty() {
+            self.memory.slice_mut(at, bytes.len()).copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    /// Runs a kernel to its end.
+    pub fn launch(&mut self, program: &Program, launch: &Launch) -> Result<Report, Error> {
+        let refuse = |problem: String| Error::Launch { kernel: launch.kernel.clone(), problem };
+        let entry = program
+            .sources
+            .iter()
+            .position(|&i| {
+                let f = &program.module.functions[i];
+                f.kind == ptx::FunctionKind::Entry && *f.name == *launch.kernel
+            })
+            .ok_or_else(|| {
+                let names: Vec<&str> = program.kernels().collect();
+                refuse(format!(
+                    "module `{}` has no such kernel; it has {}",
+                    program.module.name,
+                    if names.is_empty() { "none".into() } else { names.join(", ") }
+                ))
+            })? as u32;
+        let mut launch = launch.clone();
+        check(program, entry, &mut launch).map_err(refuse)?;
+        let params = params(program, entry, &launch)
+            .map_err(|p| Error::Launch { kernel: launch.kernel.clone(), problem: p })?;
+        let mut symbols = self.load(program)?;
+        // Shared variables that this kernel can reach, then the dynamic part.
+        let mut shared = 0u32;
+        let mut dynamic = Vec::new();
+        for f in program.reachable(entry) {
+            for &v in &program.functions[f as usize].shared {
+                let var = &program.vars[v as usize];
+                match var.bytes {
+                    None => dynamic.push(v),
+                    Some(_) if symbols[v as usize] != 0 => {}
+                    Some(bytes) => {
+                        let at = (SHARED_BASE + shared).next_multiple_of(var.align.max(1));
+                        symbols[v as usize] = at.into();
+                        shared = (u64::from(at - SHARED_BASE) + bytes).min(u32::MAX.into()) as u32;
+                    }
+                }
+            }
+        }
+        let align = dynamic.iter().map(|&v| program.vars[v as usize].align).max().unwrap_or(16);
+        let at = (SHARED_BASE + shared).next_multiple_of(align.max(16));
+        for v in dynamic {
+            symbols[v as usize] = at.into();
+        }
+        let static_shared = at - SHARED_BASE;
+        let total = static_shared.saturating_add(launch.dynamic_shared);
+        if total > MAX_SHARED {
+            return Err(Error::Launch {
+                kernel: launch.kernel.clone(),
+                problem: format!(
+                    "{shared} bytes of static and {} of dynamic shared memory; a CTA has \
+                     {MAX_SHARED}",
+                    launch.dynamic_shared
+                ),
+            });
+        }
+        let settings = Settings::new(&self.options);
+        let world = World {
+            program,
+            launch: &launch,
+            memory: &mut self.memory,
+            symbols,
+            params,
+            static_shared,
+            ctas: Vec::new(),
+            clusters: Vec::new(),
+            agents: Vec::new(),
+            issued: 0,
+            events: Vec::new(),
+            watches: Vec::new(),
+            rng: Rng::new(self.options.seed),
+            current: 0,
+            instructions: 0,
+            output: String::new(),
+            heap: Vec::new(),
+            culprits: 0,
+        };
+        Grid::new(world, entry, settings).run()
+    }
+
+    /// Puts the variables of a program into memory, once.
+    fn load(&mut self, program: &Program) -> Result<Vec<u64>, Error> {
+        if let Some(loaded) = self.loaded.iter().find(|l| l.0 == program.id) {
+            return Ok(loaded.1.clone());
+        }
+        let fail = |problem: String| Error::Load { module: program.module.name.clone(), problem };
+        let mut symbols = vec![0; program.vars.len()];
+        for (i, v) in program.vars.iter().enumerate() {
+            if matches!(v.space, Space::Global | Space::Const) {
+                if v.undefined {
+                    return Err(fail(format!(
+                        "variable `{}` is extern, and nothing defines it",
+                        v.name
+                    )));
+                }
+                let bytes = v.bytes.unwrap_or(0);
+                symbols[i] = self.memory.alloc(bytes, v.align.into()).map_err(fail)?;
+            }
+        }
+        for (i, v) in program.vars.iter().enumerate() {
+            if !matches!(v.space, Space::Global | Space::Const) {
+                continue;
+            }
+            let bytes = v.bytes.unwrap_or(0) as usize;
+            // What has no initialiser is zero.
+            let mut data = vec![0u8; bytes];
+            let element = v.ty.bytes() as usize;
+            for (k, init) in v.init.iter().enumerate() {
+                let value = match init {
+                    ptx::Initial::Bits(bits) => *bits,
+                    ptx::Initial::Address { symbol, offset, mask, .. } => {
+                        let address = self.address(program, &symbols, symbol).ok_or_else(|| {
+                            fail(format!(
+                                "`{}` points to `{symbol}`, which nothing defines",
+                                v.name
+                            ))
+                        })?;
+                        let address = address.wrapping_add(*offset as u64);
+                        match mask {
+                            Some(mask) if *mask != 0 => (address & mask) >> mask.trailing_zeros(),
+                            _ => address,
+                        }
+                    }
+                };
+                if let Some(to) = data.get_mut(k * element..(k + 1) * element) {
+                    to.copy_from_slice(&value.to_le_bytes()[..element.min(8)]);
+                }
+            }
+            let at = self.memory.host(symbols[i], bytes as u64)?;
+            if bytes != 0 {
+                self.memory.slice_mut(at, bytes).copy_from_slice(&data);
+            }
+            if v.space == Space::Const {
+                self.memory.protect(symbols[i]);
+            }
+        }
+        self.loaded.push((program.id, symbols.clone()));
+        Ok(symbols)
+    }
+
+    fn address(&self, program: &Program, symbols: &[u64], name: &str) -> Option<u64> {
+        if let Some(i) = program.vars.iter().position(|v| *v.name == *name) {
+            return Some(symbols[i]);
+        }
+        let f = program.functions.iter().position(|f| *f.name == *name)?;
+        Some(crate::memory::FUNCTION_WINDOW << 32 | f as u64)
+    }
+}
+
+/// Checks the shape of a launch against the kernel, and takes over what the kernel requires.
+fn check(program: &Program, entry: u32, launch: &mut Launch) -> Result<(), String> {
+    let kernel = program.source(entry);
+    let fill = |args: &[u64]| -> [u32; 3] {
+        std::array::from_fn(|i| args.get(i).map_or(1, |&n| n as u32))
+    };
+    if launch.grid.contains(&0) || launch.block.contains(&0) {
+        return Err(format!("grid {:?} or block {:?} has a zero", launch.grid, launch.block));
+    }
+    let volume = |v: [u32; 3]| v.iter().map(|&n| u64::from(n)).product::<u64>();
+    if volume(launch.block) > 1024 {
+        return Err(format!("block {:?} has more than 1024 threads", launch.block));
+    }
+    if let Some(required) = kernel.directive("reqntid").map(fill)
+        && required != launch.block
+    {
+        return Err(format!("block {:?}; the kernel requires {required:?}", launch.block));
+    }
+    if let Some(most) = kernel.directive("maxntid").map(fill)
+        && volume(launch.block) > volume(most)
+    {
+        return Err(format!("block {:?}; the kernel allows at most {most:?}", launch.block));
+    }
+    if let Some(required) = kernel.directive("reqnctapercluster").map(fill) {
+        if launch.cluster == [0; 3] {
+            launch.cluster = required;
+        } else if launch.cluster != required {
+            return Err(format!("cluster {:?}; the kernel requires {required:?}", launch.cluster));
+        }
+    }
+    let shape = launch.cluster_shape();
+    if shape.contains(&0) || volume(shape) > 16 {
+        return Err(format!("cluster {shape:?}; a cluster has 1 to 16 CTAs"));
+    }
+    if (0..3).any(|i| launch.grid[i] % shape[i] != 0) {
+        return Err(format!("grid {:?} is not a multiple of the cluster {shape:?}", launch.grid));
+    }
+    Ok(())
+}
+
+/// Lays the parameters out as the kernel declares them.
+fn params(program: &Program, entry: u32, launch: &Launch) -> Result<Vec<u8>, String> {
+    let declared = &program.source(entry).params;
+    if declared.len() != launch.params.len() {
+        return Err(format!(
+            "{} parameters; the kernel takes {}",
+            launch.params.len(),
+            declared.len()
+        ));
+    }
+    let slots = &program.functions[entry as usize].params;
+    let size = slots.last().map_or(0, |&(at, bytes)| at + bytes);
+    let mut data = vec![FRESH; size as usize];
+    for (i, (given, &(at, bytes))) in launch.params.iter().zip(slots).enumerate() {
+        if given.len() != bytes as usize {
+            return Err(format!(
+                "parameter {i} (`{}`) has {} bytes; the kernel takes {bytes}",
+                declared[i].name,
+                given.len()
+            ));
+        }
+        data[at as usize..(at + bytes) as usize].copy_from_slice(given);
+    }
+    Ok(data)
+}
+
+/// A fault with its place and threads.
+pub(crate) fn failure(
+    world: &World,
+    fault: Fault,
+    (func, pc): (u32, u32),
+    threads: Threads,
+    seed: u64,
+) -> Error {
+    let site = world.program.site(func, pc);
+    let kernel = world.launch.kernel.clone();
+    Box::new(Failure { kernel, fault, site, threads, seed }).into()
+}

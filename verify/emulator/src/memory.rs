@@ -1,0 +1,196 @@
+//! Device memory, and the map of addresses.
+//!
+//! Generic addresses: shared memory of the cluster, local memory, kernel parameters and functions
+//! each have a window of 4 GiB, so that the lower half of an address is the address inside its
+//! space; global memory (constants included) lies above. A shared address holds the cluster rank
+//! of its CTA in bits 24 and up, and starts at 1 KiB.
+
+use crate::error::{Error, Fault};
+
+/// Windows, by the upper half of an address.
+pub(crate) const SHARED_WINDOW: u64 = 1;
+pub(crate) const LOCAL_WINDOW: u64 = 2;
+pub(crate) const PARAM_WINDOW: u64 = 3;
+pub(crate) const FUNCTION_WINDOW: u64 = 4;
+/// Start of global memory.
+pub(crate) const GLOBAL_BASE: u64 = 0x10_0000_0000;
+/// Offset of the first byte of a CTA's shared memory.
+pub(crate) const SHARED_BASE: u32 = 1024;
+/// Where the rank starts in a shared address.
+pub(crate) const RANK_SHIFT: u32 = 24;
+/// What fresh memory holds: NaN in every floating-point format.
+pub(crate) const FRESH: u8 = 0xFF;
+
+/// Free space between allocations, so that a run past the end of one hits nothing.
+const GUARD: u64 = 256;
+
+#[derive(Clone, Copy, Debug)]
+struct Allocation {
+    start: u64,
+    bytes: u64,
+    read_only: bool,
+}
+
+/// The global memory of a device.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    bytes: Vec<u8>,
+    /// Sorted by start.
+    allocations: Vec<Allocation>,
+    limit: u64,
+    /// The allocation of the last access.
+    last: Allocation,
+}
+
+const NONE: Allocation = Allocation { start: 0, bytes: 0, read_only: false };
+
+impl Memory {
+    pub fn new(limit: u64) -> Memory {
+        Memory { bytes: Vec::new(), allocations: Vec::new(), limit, last: NONE }
+    }
+
+    pub fn alloc(&mut self, bytes: u64, align: u64) -> Result<u64, String> {
+        if !align.is_power_of_two() {
+            return Err(format!("alignment {align} is not a power of two"));
+        }
+        let align = align.max(256);
+        // First fit between the allocations.
+        let mut start = GLOBAL_BASE;
+        let mut at = self.allocations.len();
+        for (i, a) in self.allocations.iter().enumerate() {
+            if start
+                .checked_add(bytes)
+                .and_then(|e| e.checked_add(GUARD))
+                .is_some_and(|e| e <= a.start)
+            {
+                at = i;
+                break;
+            }
+            start = (a.start + a.bytes + GUARD).next_multiple_of(align);
+        }
+        start = start.next_multiple_of(align);
+        let end = start.checked_add(bytes).map(|e| e - GLOBAL_BASE);
+        let Some(end) = end.filter(|&e| e <= self.limit) else {
+            return Err(format!(
+                "{bytes} bytes do not fit into the {} of the emulated device; allocate less or \
+                 raise `Options::global_bytes`",
+                self.limit
+            ));
+        };
+        if self.bytes.len() < end as usize {
+            self.bytes.resize(end as usize, FRESH);
+        }
+        let first = (start - GLOBAL_BASE) as usize;
+        self.bytes[first..end as usize].fill(FRESH);
+        self.allocations.insert(at, Allocation { start, bytes, read_only: false });
+        Ok(start)
+    }
+
+    pub fn protect(&mut self, start: u64) {
+        if let Ok(i) = self.allocations.binary_search_by_key(&start, |a| a.start) {
+            self.allocations[i].read_only = true;
+        }
+        self.last = NONE;
+    }
+
+    pub fn free(&mut self, start: u64) -> Result<(), String> {
+        match self.allocations.binary_search_by_key(&start, |a| a.start) {
+            Ok(i) => {
+                let a = self.allocations.remove(i);
+                let first = (a.start - GLOBAL_BASE) as usize;
+                self.bytes[first..first + a.bytes as usize].fill(FRESH);
+                self.last = NONE;
+                Ok(())
+            }
+            Err(_) => Err(format!("{start:#x} is not the start of an allocation")),
+        }
+    }
+
+    /// Where `bytes` bytes at `address` lie.
+    #[inline]
+    pub fn locate(&mut self, address: u64, bytes: u64, write: bool) -> Result<usize, Fault> {
+        let inside = |a: &Allocation| {
+            address >= a.start && address.wrapping_sub(a.start).saturating_add(bytes) <= a.bytes
+        };
+        if !inside(&self.last) {
+            self.find(address, bytes)?;
+        }
+        if write && self.last.read_only {
+            return Err(Fault::ReadOnly { address });
+        }
+        Ok((address - GLOBAL_BASE) as usize)
+    }
+
+    #[cold]
+    fn find(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
+        let at = self.allocations.partition_point(|a| a.start <= address);
+        let before = at.checked_sub(1).map(|i| self.allocations[i]);
+        if let Some(a) = before
+            && (address - a.start).saturating_add(bytes) <= a.bytes
+        {
+            self.last = a;
+            return Ok(());
+        }
+        let detail = match before {
+            Some(a) => {
+                let past = address.saturating_add(bytes).saturating_sub(a.start + a.bytes);
+                format!(
+                    "they end {past} bytes behind the allocation of {} bytes at {:#x}",
+                    a.bytes, a.start
+                )
+            }
+            None if address < GLOBAL_BASE => {
+                "no global allocation is there (a null or integer pointer?)".into()
+            }
+            None => "no allocation is there".into(),
+        };
+        Err(Fault::OutOfBounds { space: "global", address, bytes, detail })
+    }
+
+    pub fn slice(&self, at: usize, bytes: usize) -> &[u8] {
+        &self.bytes[at..at + bytes]
+    }
+
+    pub fn slice_mut(&mut self, at: usize, bytes: usize) -> &mut [u8] {
+        &mut self.bytes[at..at + bytes]
+    }
+
+    /// An access of the host.
+    pub fn host(&self, address: u64, bytes: u64) -> Result<usize, Error> {
+        let at = self.allocations.partition_point(|a| a.start <= address);
+        let inside = at
+            .checked_sub(1)
+            .map(|i| self.allocations[i])
+            .is_some_and(|a| (address - a.start).saturating_add(bytes) <= a.bytes);
+        if inside || bytes == 0 {
+            return Ok(address.saturating_sub(GLOBAL_BASE) as usize);
+        }
+        Err(Error::Host(format!(
+            "{bytes} bytes of device memory at {address:#x} are not inside one allocation"
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_have_bounds_and_are_reused() {
+        let mut m = Memory::new(1 << 20);
+        let a = m.alloc(100, 1).unwrap();
+        let b = m.alloc(100, 4096).unwrap();
+        assert_eq!(b % 4096, 0);
+        assert!(m.locate(a + 96, 4, true).is_ok());
+        assert!(matches!(m.locate(a + 97, 4, false), Err(Fault::OutOfBounds { .. })));
+        assert!(m.locate(b, 100, false).is_ok());
+        assert!(m.locate(0, 4, false).is_err());
+        m.free(a).unwrap();
+        assert!(m.locate(a, 1, false).is_err());
+        assert!(m.free(a).is_err());
+        assert_eq!(m.alloc(50, 1), Ok(a));
+        m.protect(b);
+        assert_eq!(m.locate(b, 1, true), Err(Fault::ReadOnly { address: b }));
+        assert!(m.alloc(1 << 20, 1).is_err());
+    }
+}
