@@ -18,7 +18,7 @@ use core::marker::PhantomData;
 use crate::cursor::Cursor;
 use crate::dropped::{Accumulator, Hand};
 use crate::float::{bf16, f16};
-use crate::layout::{Field, allocated_columns};
+use crate::layout::{Field, TENSOR_COLUMNS, allocated_columns};
 use crate::path::{
     Accumulating, AfterThreadSync, BeforeThreadSync, ByMma, Full, LoadUnderWay, Loading,
     LoadsEnded, MatrixWritable, MmaCompleted, Observed, ReadByMma, Ready, Released,
@@ -31,8 +31,8 @@ use crate::shared_access::check;
 use crate::stages::{Ring, Slot, arrive_for_the_set, wait_phase};
 use crate::tile::{Element, Tile};
 use crate::token::{
-    Brand, Finished, FourWarps, Joined, Marks, SameSet, Set, SingleThread, StaysWithItsThreads,
-    WARP, sealed,
+    Brand, Finished, FourWarps, Joined, Marks, ProofOf, SameSet, Set, SingleThread,
+    StaysWithItsThreads, WARP, sealed,
 };
 
 /// Bytes of an mbarrier.
@@ -77,7 +77,15 @@ impl<const N: u32, const ROWS: usize, const COLS: usize> Accs<N, ROWS, COLS> {
 unsafe impl<const N: u32, const ROWS: usize, const COLS: usize> Field for Accs<N, ROWS, COLS> {
     const BYTES: u32 = (2 * N + 1) * MBARRIER;
     const ALIGN: u32 = MBARRIER;
-    const COLUMNS: u32 = N * <Self as Accumulators>::COLUMNS;
+    const COLUMNS: u32 = {
+        let columns = N * <Self as Accumulators>::COLUMNS;
+        require(
+            columns <= TENSOR_COLUMNS,
+            "rule D9: the accumulators need more than the 512 columns of tensor memory that an SM has, and its one allocation cannot \
+             grow: the claim gives up the permit (PTX ISA 9.7.16.7.1)",
+        );
+        columns
+    };
     type Part<'k, Tag> = AccsPart<'k, Tag, N, ROWS, COLS>;
     type Closed<'k, Tag> = Deallocated<'k, Tag>;
 
@@ -318,8 +326,8 @@ impl<'k, Tag> Tensor<'k, Tag> {
     pub fn dealloc<L, const THREADS: u32>(
         self, // D8: tensor memory is deallocated once, by the joined CTA
         joined: &mut Joined<'k, L, THREADS>,
-        issued: Finished<'k, Issuing<Tag>>,
-        drained: Finished<'k, Draining<Tag>>,
+        issued: impl ProofOf<'k, Issuing<Tag>>,
+        drained: impl ProofOf<'k, Draining<Tag>>,
     ) -> Deallocated<'k, Tag> {
         let _ = (issued, drained);
         ptx::tcgen05::fence_after_thread_sync();

@@ -146,7 +146,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     /// A loop over `mbarrier.try_wait.parity.acquire.cta`, PTX 7.8, sm_90 (ISA 9.7.13.15.16).
     #[inline(always)]
     pub fn wait<U>(
-        self, // C3: a phase is awaited once
+        self, // C3, C4: a phase is awaited once, by the region that arrived on it
         set: &mut U,
     ) -> Region<'k, Tag, T, N, S, Full>
     where
@@ -166,7 +166,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     /// A loop over `mbarrier.try_wait.parity.relaxed.cta`, PTX 8.6, sm_90 (ISA 9.7.13.15.16).
     #[inline(always)]
     pub fn wait_relaxed<U>(
-        self, // C3: a phase is awaited once
+        self, // C3, C4: a phase is awaited once, by the region that arrived on it
         set: &mut U,
     ) -> Region<'k, Tag, T, N, S, ObservedRelaxed>
     where

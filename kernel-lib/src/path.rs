@@ -280,8 +280,14 @@ macro_rules! facts {
     ($($state:ident: $($fact:ident $(<$($path:ident),+>)?)+;)*) => {$(
         $(facts!(@one $state $fact $(<$($path),+>)?);)+
     )*};
-    (@one $state:ident $fact:ident) => { impl $fact for $state {} };
-    (@one $state:ident $fact:ident <$($path:ident),+>) => { $(impl $fact<$path> for $state {})+ };
+    (@one $state:ident $fact:ident) => {
+        // The list of all states would bury what the fact itself says.
+        #[diagnostic::do_not_recommend]
+        impl $fact for $state {}
+    };
+    (@one $state:ident $fact:ident <$($path:ident),+>) => {
+        $(#[diagnostic::do_not_recommend] impl $fact<$path> for $state {})+
+    };
 }
 
 facts! {
@@ -306,21 +312,12 @@ facts! {
     Released: MmaCompleted LoadsEnded BeforeThreadSync;
 }
 
-/// A state behind which `fence.proxy.async` makes sense, and the state that it leads to.
+/// A state behind which `fence.proxy.async` makes sense, and the state `Fenced` that it leads to.
 #[diagnostic::on_unimplemented(
     message = "`fence.proxy.async` belongs behind this set's ordinary accesses, and the region is `{Self}`",
     note = "rules B1 and B2: the fence orders the accesses that the same thread made before it"
 )]
-pub trait ProxyFence {
-    /// The state behind the fence.
-    type Fenced;
-}
-impl ProxyFence for Written {
-    type Fenced = WrittenFenced;
-}
-impl ProxyFence for Synced {
-    type Fenced = WrittenFenced;
-}
-impl ProxyFence for Full {
-    type Fenced = ReadFenced;
-}
+pub trait ProxyFence<Fenced> {}
+impl ProxyFence<WrittenFenced> for Written {}
+impl ProxyFence<WrittenFenced> for Synced {}
+impl ProxyFence<ReadFenced> for Full {}

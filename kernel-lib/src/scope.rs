@@ -67,7 +67,7 @@ macro_rules! scopes {
         impl Scope for $name {
             const LEVEL: Level = Level::$name;
         }
-        $(impl Includes<$inner> for $name {})*
+        $(#[diagnostic::do_not_recommend] impl Includes<$inner> for $name {})*
     )*};
 }
 

@@ -125,7 +125,7 @@ macro_rules! orderings {
         impl Sem for $name {
             const ORDER: Order = Order::$name;
         }
-        $(impl $family for $name {})*
+        $(#[diagnostic::do_not_recommend] impl $family for $name {})*
     )*};
 }
 

@@ -457,10 +457,10 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// # PTX
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
-    pub fn fence_proxy_async<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, State::Fenced>
+    pub fn fence_proxy_async<T, Fenced>(self, set: &mut T) -> Slot<'k, Tag, R, S, Fenced>
     where
         T: SameSet<S>,
-        State: ProxyFence,
+        State: ProxyFence<Fenced>,
     {
         let _ = set;
         ptx::fence::fence_proxy_async_in::<SharedCta>();
@@ -542,7 +542,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     #[inline(always)]
     pub unsafe fn assume_reads_ordered(self) -> Slot<'k, Tag, R, S, crate::path::ReadFenced>
     where
-        State: ProxyFence<Fenced = crate::path::ReadFenced>,
+        State: ProxyFence<crate::path::ReadFenced>,
     {
         self.become_state()
     }

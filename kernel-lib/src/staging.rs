@@ -94,10 +94,10 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// # PTX
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
-    pub fn fence_proxy_async<U>(self, set: &mut U) -> StagingBuffer<'k, Tag, T, S, State::Fenced>
+    pub fn fence_proxy_async<U, Fenced>(self, set: &mut U) -> StagingBuffer<'k, Tag, T, S, Fenced>
     where
         U: SameSet<S>,
-        State: ProxyFence,
+        State: ProxyFence<Fenced>,
     {
         let _ = set;
         ptx::fence::fence_proxy_async_in::<SharedCta>();

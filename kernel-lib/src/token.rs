@@ -19,7 +19,33 @@ use crate::{ptx, require};
 pub(crate) type Brand<'k> = PhantomData<fn(&'k ()) -> &'k ()>;
 
 /// Keeps a type in the threads that hold it: not `Send`, so no role or elected thread can capture it.
-pub(crate) type StaysWithItsThreads = PhantomData<*mut ()>;
+pub(crate) type StaysWithItsThreads = PhantomData<StaysWith<ItsThreads>>;
+
+/// `Send` and `Sync` as soon as `T` [may be captured](MayBeCaptured).
+#[doc(hidden)]
+pub struct StaysWith<T>(T);
+
+/// The threads that hold a value.
+#[doc(hidden)]
+pub enum ItsThreads {}
+
+/// What another set of threads may get hold of. Nothing implements it: it is here so that the compiler says why a
+/// token, a region or a witness is not `Send`.
+#[diagnostic::on_unimplemented(
+    message = "a role or an elected thread cannot capture what another set of threads holds",
+    label = "captures a token, a region or a witness of other threads",
+    note = "rules F1, A9 and B10: a token stands for the threads that hold it, and so do the regions, witnesses and accumulators \
+            that those threads were handed; in other threads they would say what is not true",
+    note = "use the token that the closure receives, and let it own endpoints (`Producer`, `Consumer`, unopened parts), which \
+            other threads may hold"
+)]
+#[doc(hidden)]
+pub trait MayBeCaptured: sealed::Sealed {}
+
+// SAFETY: no value of the type exists.
+unsafe impl<T: MayBeCaptured> Send for StaysWith<T> {}
+// SAFETY: as above.
+unsafe impl<T: MayBeCaptured> Sync for StaysWith<T> {}
 
 /// Types that a value is marked with; they say nothing of what it owns.
 pub(crate) type Marks<T> = PhantomData<fn() -> T>;
@@ -302,9 +328,9 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     /// drained.
     #[inline(always)]
     pub fn roles<R: Roles<'k, THREADS>>(
-        self,
+        self, // F1: each role has a token of its own threads, and none has the CTA's
         roles: R,
-    ) -> (Joined<'k, <L as IsClaimed>::Layout, THREADS>, R::Returns)
+    ) -> (Joined<'k, L, THREADS>, R::Returns)
     where
         L: IsClaimed,
     {
@@ -318,7 +344,7 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
 
     /// Keeps the CTA together: for kernels in which all threads do the same.
     #[inline(always)]
-    pub fn join(mut self) -> Joined<'k, <L as IsClaimed>::Layout, THREADS>
+    pub fn join(mut self) -> Joined<'k, L, THREADS>
     where
         L: IsClaimed,
     {
@@ -327,18 +353,38 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     }
 }
 
-impl<'k, L: Layout, const THREADS: u32> Joined<'k, L, THREADS> {
+impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// Ends the kernel. `closed` holds the proof, field by field of the layout, that no asynchronous operation
     /// still uses the CTA's shared or tensor memory (rules B9, D8): what `finish` and `dealloc` return.
     #[inline(always)]
-    pub fn exit(
+    pub fn exit<P>(
         self, // B9: a CTA exits once, after everything that uses its memory has ended
-        closed: L::Closed<'k>,
-    ) -> Exit<'k> {
+        closed: P,
+    ) -> Exit<'k>
+    where
+        P: Closes<'k, L>,
+    {
         let _ = closed;
         Exit(PhantomData, PhantomData)
     }
 }
+
+/// The proofs that no asynchronous operation uses the memory of the layout `L` any more.
+///
+/// # Safety
+/// `Self` is `L::Closed<'k>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not prove that the memory of `{L}` is no longer used",
+    label = "a proof is missing, or is that of another field",
+    note = "rules B9 and D8: a CTA exits after every bulk copy that uses its shared memory has completed and its tensor memory was \
+            deallocated (PTX ISA 9.7.9.25.2, 9.7.16.7.1)",
+    note = "pass a tuple with one proof for each field that bulk copies or matrix instructions use, in the order of the fields: what \
+            `producer.finish(…)`, `staging.finish(…)` and `tensor.dealloc(…)` return; no other field needs one, and `()` closes none"
+)]
+pub unsafe trait Closes<'k, L> {}
+// SAFETY: by the bound.
+#[diagnostic::do_not_recommend]
+unsafe impl<'k, L: Layout<Closed<'k> = P>, P> Closes<'k, L> for P {}
 
 /// What the closure of a role, or of an elected thread, may return: proofs and nothing else.
 ///
@@ -577,6 +623,22 @@ impl<Tag> Finished<'_, Tag> {
         Finished(PhantomData, PhantomData, PhantomData)
     }
 }
+
+/// The proof that everything that was begun through the end `End` has ended.
+///
+/// # Safety
+/// `Self` is [`Finished<'k, End>`](Finished).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not prove that `{End}` has ended",
+    label = "the proof of another end",
+    note = "rule D8: tensor memory is deallocated when no matrix instruction writes it and no load reads it any more (PTX ISA \
+            9.7.16.7.1)",
+    note = "pass what the producer's `finish(&mut t)` and then what the consumer's `finish(&mut wg)` returns"
+)]
+pub unsafe trait ProofOf<'k, End>: sealed::Sealed {}
+// SAFETY: the type itself.
+#[diagnostic::do_not_recommend]
+unsafe impl<'k, End> ProofOf<'k, End> for Finished<'k, End> {}
 
 impl<Tag> crate::layout::Proof for Finished<'_, Tag> {
     type Before<Rest: crate::layout::Proofs> = Rest::With<Self>;
