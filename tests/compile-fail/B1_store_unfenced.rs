@@ -1,0 +1,16 @@
+//! Stores what threads wrote with a bulk copy, without a proxy fence.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+fn store<'k>(wg: &mut Epilogue<'k>, buffer: Buffer<'k>, c: C) {
+    let mut staging = buffer.open(wg);
+    staging.put(wg, 0, [1.0; 64]);
+    let staging = staging.store(wg, c.at(0, 0));
+    staging.finish(wg);
+}
+
+fn main() {
+    let _ = store;
+}

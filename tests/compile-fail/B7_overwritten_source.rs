@@ -1,0 +1,15 @@
+//! Overwrites the source of a bulk store that is under way.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+fn store<'k>(wg: &mut Epilogue<'k>, buffer: Buffer<'k>, c: C) {
+    let mut staging = buffer.open(wg).fence_proxy_async(wg).store(wg, c.at(0, 0));
+    staging.put(wg, 0, [0.0; 64]);
+    staging.finish(wg);
+}
+
+fn main() {
+    let _ = store;
+}

@@ -1,0 +1,18 @@
+//! Ends the kernel without waiting for its bulk stores.
+
+use baton::global::Store;
+use baton::prelude::*;
+
+type Output = Tile<f32, 128, 64>;
+baton::shared! { pub struct Smem in smem { c: Staging<Output> } }
+
+#[baton::kernel(threads = 128)]
+fn ones(cta: Cta<'_, Smem, 128>, c: TensorMap<Output, Store>) -> Exit<'_> {
+    let (mut cta, smem::Parts { c: staging, .. }) = cta.claim();
+    let mut staging = staging.open(&mut cta);
+    staging.put(&mut cta, 0, [1.0; 64]);
+    let _in_flight = staging.fence_proxy_async(&mut cta).store(&mut cta, c.at(0, 0));
+    cta.join().exit(())
+}
+
+fn main() {}

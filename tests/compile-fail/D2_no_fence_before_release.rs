@@ -1,0 +1,16 @@
+//! Hands an accumulator back without the fence before the arrival.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+fn drain<'k>(wg: &mut Epilogue<'k>, results: &mut Results<'k>) -> f32 {
+    let acc = results.wait(wg).fence_after_thread_sync(wg);
+    let (acc, row) = acc.ld::<32>(wg, 0).wait_ld(wg);
+    acc.release(wg);
+    row[0]
+}
+
+fn main() {
+    let _ = drain;
+}

@@ -1,0 +1,20 @@
+//! Hands an accumulator on while matrix instructions write it.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+fn multiply<'k>(
+    thread: &mut MmaThread<'k>,
+    accumulators: &mut Accumulators<'k>,
+    stages: &mut Stages4<'k>,
+) {
+    let mut acc = accumulators.acquire(thread);
+    let stage = stages.wait(thread);
+    acc.mma(thread, stage).release_by_commit(thread);
+    acc.release(thread);
+}
+
+fn main() {
+    let _ = multiply;
+}

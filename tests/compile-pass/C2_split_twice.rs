@@ -1,0 +1,14 @@
+//! Splits the ring once.
+
+use baton::prelude::*;
+use baton::stages::StagesPart;
+
+type Ring = Stages<2, Linear<u32, 32>, ByThreads, ByThreads>;
+
+fn ends<'k, S: Set>(ring: StagesPart<'k, (), Ring>) {
+    let (_fills, _drains) = ring.split::<S, S, 2>();
+}
+
+fn main() {
+    let _ = ends::<baton::token::Thread<'static, baton::token::Role<0>>>;
+}

@@ -1,0 +1,14 @@
+//! Arrives again before it waits again.
+
+#[path = "../fixture/exchange.rs"]
+mod fixture;
+use fixture::*;
+
+fn total<'k>(cta: &mut Threads<'k>, sums: Sums<'k>) {
+    let sums = sums.fill(cta, |i| i).arrive(cta).wait(cta);
+    sums.arrive(cta).wait(cta).close(cta);
+}
+
+fn main() {
+    let _ = total;
+}

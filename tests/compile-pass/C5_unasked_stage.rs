@@ -1,0 +1,20 @@
+//! Takes the stage out of the answer.
+
+use baton::prelude::*;
+use baton::stages::Consumer;
+use baton::token::Role;
+
+type Words = Stages<2, Linear<u32, 32>, ByThreads, ByThreads>;
+type Reader<'k> = Thread<'k, Role<0>>;
+
+fn first<'k>(thread: &mut Reader<'k>, words: &mut Consumer<'k, (), Words, Reader<'k>, 2>) -> u32 {
+    let attempt = words.try_wait(thread);
+    let Ok(stage) = attempt.completed() else { return 0 };
+    let first = stage.get(0);
+    stage.release(thread);
+    first
+}
+
+fn main() {
+    let _ = first;
+}

@@ -1,0 +1,12 @@
+//! A role calls its own barrier.
+
+use baton::prelude::*;
+
+#[baton::kernel(threads = 64)]
+fn meet(cta: Cta<'_, NoShared, 64>) -> Exit<'_> {
+    let (cta, ()) = cta.claim();
+    let (joined, _) = cta.roles((warp(|mut w| w.barrier()), warp(|_| ())));
+    joined.exit(())
+}
+
+fn main() {}
