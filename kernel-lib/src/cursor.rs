@@ -35,13 +35,11 @@ impl<const N: u32> Cursor<N> {
         self.phase ^ 1
     }
 
-    /// Goes on to the next stage. Written with selects: a branch would cost an instruction in each loop.
+    /// Goes on to the next stage. Two selects: the producer has the other parity at hand already, to wait for.
     #[inline(always)]
     pub(crate) fn advance(&mut self) {
         let next = self.index + 1;
-        let wraps = (next == N) as u32;
-        self.index = if wraps == 1 { 0 } else { next };
-        self.phase ^= wraps;
+        (self.index, self.phase) = if next == N { (0, self.phase ^ 1) } else { (next, self.phase) };
     }
 
     /// Parity of the last fill of stage `index` by an endpoint that stands here; a stage never filled gives

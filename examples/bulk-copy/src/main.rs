@@ -31,9 +31,7 @@ fn main() -> ExitCode {
     arguments.options.conclude(scale(&arguments))
 }
 
-fn scale(
-    Arguments { rows, cols, blocks, options }: &Arguments,
-) -> Result<Report, Box<dyn Error>> {
+fn scale(Arguments { rows, cols, blocks, options }: &Arguments) -> Result<Report, Box<dyn Error>> {
     let (device, module) = options.open(&KERNELS)?;
     let shape = (*rows as usize, *cols as usize);
     let run = || run(&device, &module, shape, *blocks, options.seed);

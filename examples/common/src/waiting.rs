@@ -11,7 +11,8 @@ pub fn while_waiting<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            if is_done.recv_timeout(Duration::from_secs(1)) != Err(mpsc::RecvTimeoutError::Timeout) {
+            if is_done.recv_timeout(Duration::from_secs(1)) != Err(mpsc::RecvTimeoutError::Timeout)
+            {
                 return;
             }
             let bar = ProgressBar::new_spinner().with_elapsed(Duration::from_secs(1));

@@ -190,8 +190,7 @@ impl Problem {
         );
         let launch = device.launch(module, ctas, call)?;
 
-        let (verdict, largest_relative_error) =
-            self.compare(&c.to_vec()?, c_matrix.pitch as usize);
+        let (verdict, largest_relative_error) = self.compare(&c.to_vec()?, c_matrix.pitch as usize);
         Ok(Product { outcome: Outcome { launch, verdict }, largest_relative_error })
     }
 

@@ -10,6 +10,8 @@
 //! ```
 #![no_std]
 
+pub mod raw;
+
 use baton::global::Store;
 use baton::prelude::*;
 use baton::tile::Element;
@@ -121,9 +123,11 @@ pub fn gemm<T: Output>(
         warp(move |w| {
             w.elect(move |mut t| {
                 for (row, column) in tiles {
-                    for step in 0..steps {
+                    let mut step = 0;
+                    while step < steps {
                         let k = (step * TILE_K as u32) as i32;
                         loads.acquire(&mut t).load(&mut t, (a.at(row, k), b.at(column, k)));
+                        step += 1;
                     }
                 }
                 loads.finish(&mut t)
@@ -133,9 +137,11 @@ pub fn gemm<T: Output>(
             w.elect(move |mut t| {
                 for _ in tiles {
                     let mut acc = accumulators.acquire(&mut t);
-                    for _ in 0..steps {
+                    let mut step = 0;
+                    while step < steps {
                         let stage = stages.wait(&mut t);
                         acc.mma(&mut t, stage).release_by_commit(&mut t);
+                        step += 1;
                     }
                     acc.commit(&mut t);
                 }

@@ -30,7 +30,11 @@ pub const fn message(seed: u32, sender: u32, index: u64) -> u32 {
 
 /// Copies each thread's elements of a message that has arrived.
 #[inline(always)]
-fn copy(message: Inbox<'_, u32, Gpu, Threads<'_>, Full>, output: GlobalPtr<u32>, cta: &Threads<'_>) {
+fn copy(
+    message: Inbox<'_, u32, Gpu, Threads<'_>, Full>,
+    output: GlobalPtr<u32>,
+    cta: &Threads<'_>,
+) {
     let mut mine = output.partition(cta);
     let mut k = 0;
     while k < mine.len() {
@@ -54,9 +58,8 @@ pub fn exchange(
 ) -> Exit<'_> {
     let mut cta = cta;
     // SAFETY: (1) the host zeroes the flags before each launch; (2) both CTAs claim the same arrays, here alone.
-    let (ping, pong) = unsafe {
-        (Mailbox::claim(&cta, ping, ping_flag), Mailbox::claim(&cta, pong, pong_flag))
-    };
+    let (ping, pong) =
+        unsafe { (Mailbox::claim(&cta, ping, ping_flag), Mailbox::claim(&cta, pong, pong_flag)) };
     match (ping.ends(&cta, 0, 1), pong.ends(&cta, 1, 0)) {
         (End::Sender(outbox), End::Receiver(inbox)) => {
             outbox.fill(&mut cta, |i| message(seed, 0, i)).send(&mut cta);
