@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Listener, Refusal, Store, offline, run};
+use super::{Listener, Refusal, Store, limited, offline, room, run};
 use crate::environment::Environment;
 use crate::{Error, Progress};
 
@@ -134,10 +134,11 @@ pub(crate) fn fetch_once(
 }
 
 fn with_pip(env: &Environment, dir: &Path) -> Result<(), Refusal> {
+    room(env, dir, 300)?;
     let python = ["python3", "python"].into_iter().find_map(|name| env.find(name));
     let python = python.ok_or_else(|| Refusal::Closed("there is no `python3` on PATH".into()))?;
     let wheels = dir.join("wheels");
-    let mut pip = env.command(&python);
+    let mut pip = limited(env, &python);
     pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"])
         .args(["--disable-pip-version-check", "--no-input", "--retries", "2", "--dest"])
         .arg(&wheels)

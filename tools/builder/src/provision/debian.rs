@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Refusal, program, run};
+use super::{Refusal, limited, program, run};
 use crate::Error;
 use crate::environment::Environment;
 
@@ -46,7 +46,7 @@ pub(super) fn download(
     version: &str,
     dir: &Path,
 ) -> Result<PathBuf, Refusal> {
-    let apt = program(env, "apt-get")?;
+    let program = program(env, "apt-get")?;
     let archives = archives(machine);
     let mut reasons = Vec::new();
     for (archive, suites) in candidates(&archives, machine) {
@@ -58,7 +58,7 @@ pub(super) fn download(
         fs::write(&list, format!("Types: deb\nSuites: {suites}\n{}", archive.fields))
             .map_err(Error::io("write", &list))?;
         let apt = |arguments: &[&str]| {
-            let mut command = env.command(&apt);
+            let mut command = limited(env, &program);
             let mut option = |name: &str, value: &Path| {
                 command.arg("-o").arg(format!("{name}={}", value.display()));
             };
@@ -71,7 +71,7 @@ pub(super) fn download(
             option("APT::Update::Error-Mode", Path::new("any"));
             option("Acquire::Languages", Path::new("none"));
             option("Acquire::Retries", Path::new("1"));
-            command.arg("-q").args(arguments).current_dir(dir);
+            command.arg("-q").args(arguments).current_dir(&work);
             command
         };
         let fetched = run(&mut apt(&["update"]), "apt-get update").and_then(|_| {
@@ -81,7 +81,7 @@ pub(super) fn download(
         });
         match fetched {
             Ok(_) => {
-                let files = fs::read_dir(dir).map_err(Error::io("read", dir))?;
+                let files = fs::read_dir(&work).map_err(Error::io("read", &work))?;
                 let archive = files
                     .filter_map(|file| Some(file.ok()?.path()))
                     .find(|path| path.extension().is_some_and(|extension| extension == "deb"));

@@ -13,7 +13,7 @@ mod debian;
 pub mod rust_src;
 mod store;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 pub use store::Store;
@@ -40,13 +40,50 @@ impl From<Error> for Refusal {
     }
 }
 
+/// How long a download may take, for `timeout`.
+const LIMIT: &str = "15m";
+
+/// A command that is ended when it takes longer than any download should: apt waits for ever when
+/// the disk is full. Without `timeout` on this machine it has to be ended by hand.
+fn limited(env: &Environment, program: &Path) -> Command {
+    match env.find("timeout") {
+        Some(timeout) => {
+            let mut command = env.command(timeout);
+            command.args(["--foreground", "--kill-after=10s", LIMIT]).arg(program);
+            command
+        }
+        None => env.command(program),
+    }
+}
+
+/// Refuses to begin what cannot fit: so many megabytes are needed while unpacking.
+fn room(env: &Environment, dir: &Path, megabytes: u64) -> Result<(), Refusal> {
+    let Some(df) = env.find("df") else { return Ok(()) };
+    let Ok(output) = env.command(df).arg("-Pk").arg(dir).output() else { return Ok(()) };
+    let text = String::from_utf8_lossy(&output.stdout);
+    // Filesystem, blocks, used, available, capacity, mounted on.
+    let available = text.lines().nth(1).and_then(|line| line.split_whitespace().nth(3));
+    match available.and_then(|kilobytes| kilobytes.parse::<u64>().ok()) {
+        Some(kilobytes) if kilobytes < megabytes * 1024 => Err(Refusal::Closed(format!(
+            "no space left: {} has {} MB, and {megabytes} MB are needed; BATON_TOOLS_DIR names \
+             another folder",
+            dir.display(),
+            kilobytes / 1024
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Runs a program of the machine. Its failure closes the way that needs it.
 fn run(command: &mut Command, what: &str) -> Result<Output, Refusal> {
     let output = command.output().map_err(|error| Refusal::Closed(format!("{what}: {error}")))?;
-    if output.status.success() {
-        Ok(output)
-    } else {
-        Err(Refusal::Closed(format!("{what}: {}", failure(&output))))
+    match output.status.code() {
+        Some(0) => Ok(output),
+        // What `timeout` says of a command that it has ended.
+        Some(124 | 137) => Err(Refusal::Closed(format!(
+            "{what}: ended after {LIMIT}; look whether the network answers and the disk has room"
+        ))),
+        _ => Err(Refusal::Closed(format!("{what}: {}", failure(&output)))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use super::{Listener, Refusal, Store, debian, offline, program, run};
+use super::{Listener, Refusal, Store, debian, limited, offline, program, room, run};
 use crate::environment::{Environment, failure};
 use crate::toolchain::Toolchain;
 use crate::{Error, Progress};
@@ -121,7 +121,7 @@ fn with_rustup(
     // rustup names an installation's folder after the toolchain.
     let name = toolchain.sysroot.file_name().unwrap_or(toolchain.release.as_ref()).to_owned();
     listener(&Progress::Fetching("rustup's component rust-src"));
-    let mut command = env.command(rustup);
+    let mut command = limited(env, &rustup);
     command.args(["component", "add", "rust-src", "--toolchain"]).arg(name);
     run(&mut command, "rustup component add")?;
     find(toolchain, store)
@@ -134,6 +134,7 @@ fn with_apt(
     machine: &debian::Machine,
     dir: &Path,
 ) -> Result<(), Refusal> {
+    room(env, dir, 250)?;
     let archive = debian::download(env, machine, "rust-src", &toolchain.release, dir)?;
     let version = &toolchain.release;
     unpack(env, &archive, &format!("./usr/src/rustc-{version}/library"), dir)?;
@@ -313,6 +314,28 @@ echo 'tar: x: Cannot write: No space left on device' >&2; exit 2"#,
         assert!(error.contains("cannot unpack"), "{error}");
         assert!(error.contains("No space left on device"), "{error}");
         assert_eq!(bench.left(), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_begins_that_cannot_fit() {
+        let bench = Bench::new("rust-src-room");
+        bench.folder.program("bin/apt-get", APT);
+        bench.folder.program("bin/df", "echo head; echo '/dev/x 20480 0 20480 0% /x'");
+        let error = bench.provide().unwrap_err().to_string();
+        assert!(error.contains("has 20 MB, and 250 MB are needed"), "{error}");
+        assert_eq!((bench.log(), bench.left()), (String::new(), vec![]));
+    }
+
+    #[test]
+    fn a_download_that_never_ends_is_ended() {
+        let bench = Bench::new("rust-src-stalled");
+        bench.folder.program("bin/apt-get", APT);
+        bench.folder.program("bin/timeout", r#"echo "$@" >> "$BENCH/timeout.log"; exit 124"#);
+        let error = bench.provide().unwrap_err().to_string();
+        assert!(error.contains("apt-get update: ended after 15m"), "{error}");
+        assert_eq!(bench.left(), [""; 0]);
+        let log = fs::read_to_string(bench.folder.path("timeout.log")).unwrap();
+        assert!(log.contains("bin/apt-get"), "{log}");
     }
 
     #[test]
