@@ -71,6 +71,7 @@ pub use baton_macros::{kernel, shared};
 pub use print::{assert, print, println};
 
 pub mod accumulator;
+pub mod atomic;
 pub mod collective;
 mod cursor;
 mod dropped;

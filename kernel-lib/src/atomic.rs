@@ -1,0 +1,468 @@
+//! Atomics: words in global memory that threads of several CTAs touch at once, and what seeing one permits.
+//!
+//! [`GlobalPtr::atomics`] turns an array into [`Atomics`] of one type and one scope, for the whole launch: accesses at
+//! two sizes or two scopes would race (rule A7). Each operation names its `.sem` as a type, as in PTX.
+//!
+//! To see a value is one thing, to read what its writer did before is another. Every operation that may observe
+//! something gives a [`Seen`], whose type says how:
+//!
+//! | operation | witness | behind [`fence_acquire`](Seen::fence_acquire) |
+//! |---|---|---|
+//! | `ld.acquire`, `atom.acquire`, `atom.acq_rel` | [`ByAcquire`] | |
+//! | `ld.relaxed`, `atom.relaxed`, `atom.release` | [`ByRelaxedRead`] | [`ByAcquire`] (ISA 8.8, third acquire pattern) |
+//! | `red` | [`ByReduction`] | nothing: `red` does not head an acquire pattern (ISA 8.11.1, rule A2) |
+//!
+//! A value alone never opens data, because the value says whether anything was published. [`LastArrival`] is the
+//! protocol that puts the two together.
+
+use core::marker::PhantomData;
+
+use crate::global::{GlobalPtr, read_global, write_global};
+use crate::path::{Empty, Writable, Written};
+use crate::ptx;
+use crate::ptx::addr::{Addr, Global};
+use crate::ptx::atom::{Add, Bitwise, Compare, Exchange, MinMax};
+use crate::scope::{Gpu, Includes, Scope};
+use crate::sem::{AcqRel, Acquire, AtomSem, LoadSem, RedSem, Relaxed, Release, Sem, StoreSem};
+use crate::shared_access::check;
+use crate::tile::Element;
+use crate::token::{Brand, Cta, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, sealed};
+
+/// An array of words of type `T`, all accesses to which are strong and at the scope `S`.
+pub struct Atomics<'k, T, S> {
+    address: u64,
+    len: u64,
+    brand: Brand<'k>,
+    types: Marks<(T, S)>,
+}
+
+/// One word of [`Atomics`].
+pub struct Atomic<'k, T, S> {
+    address: u64,
+    brand: Brand<'k>,
+    types: Marks<(T, S)>,
+}
+
+macro_rules! copies {
+    ($($name:ident)*) => {$(
+        impl<T, S> Clone for $name<'_, T, S> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T, S> Copy for $name<'_, T, S> {}
+    )*};
+}
+copies! { Atomics Atomic }
+
+impl<T: Element, O> GlobalPtr<T, O> {
+    /// The array as atomics of scope `S`.
+    ///
+    /// # Safety
+    /// 1. Every thread that touches the array during the launch does so through atomics of this type and scope
+    ///    (rule A7), and is in the scope `S` of every other such thread (rule A5).
+    /// 2. The elements hold what the kernel's protocol takes for their state at the start of a launch (rule A14).
+    #[inline(always)]
+    pub unsafe fn atomics<'k, S: Scope, L, const THREADS: u32>(
+        self, // A7: a location is accessed at one size and at one scope
+        cta: &Cta<'k, L, THREADS>,
+    ) -> Atomics<'k, T, S> {
+        let _ = cta;
+        Atomics {
+            address: self.address().raw(),
+            len: self.len(),
+            brand: PhantomData,
+            types: PhantomData,
+        }
+    }
+}
+
+impl<'k, T: Element, S: Scope> Atomics<'k, T, S> {
+    /// Word `index`. Traps when it is out of range.
+    #[inline(always)]
+    pub fn at(&self, index: u64) -> Atomic<'k, T, S> {
+        check(index < self.len);
+        Atomic {
+            address: self.address + index * size_of::<T>() as u64,
+            brand: PhantomData,
+            types: PhantomData,
+        }
+    }
+}
+
+/// Seen by an acquire operation, or behind an acquire fence.
+pub enum ByAcquire {}
+/// Seen by an operation that does not acquire.
+pub enum ByRelaxedRead {}
+/// Not seen at all: a reduction returns nothing.
+pub enum ByReduction {}
+
+/// An ordering of an operation that reads, and how it sees.
+pub trait Reads: Sem {
+    /// [`ByAcquire`] or [`ByRelaxedRead`].
+    type How;
+}
+impl Reads for Relaxed {
+    type How = ByRelaxedRead;
+}
+impl Reads for Release {
+    type How = ByRelaxedRead;
+}
+impl Reads for Acquire {
+    type How = ByAcquire;
+}
+impl Reads for AcqRel {
+    type How = ByAcquire;
+}
+
+/// A witness that an acquire fence makes an acquire pattern.
+#[diagnostic::on_unimplemented(
+    message = "a reduction observes nothing, so no fence behind it acquires: the witness is `{Self}`",
+    label = "`red` does not head an acquire pattern",
+    note = "rule A2: `red` followed by an acquire fence is no acquire pattern (PTX ISA 8.11.1)",
+    note = "use `atom`, which returns the old value: `fetch_add`, `fetch_min`, … instead of `red_add`, `red_min`, …"
+)]
+pub trait HeadsAcquirePattern: sealed::Sealed {}
+impl sealed::Sealed for ByAcquire {}
+impl sealed::Sealed for ByRelaxedRead {}
+impl sealed::Sealed for ByReduction {}
+#[diagnostic::do_not_recommend]
+impl HeadsAcquirePattern for ByAcquire {}
+#[diagnostic::do_not_recommend]
+impl HeadsAcquirePattern for ByRelaxedRead {}
+
+/// A witness of an acquire pattern.
+#[diagnostic::on_unimplemented(
+    message = "what was seen was not acquired: the witness is `{Self}`",
+    label = "no acquire pattern yet",
+    note = "rule A3: a relaxed load or a relaxed `atom` is no permission to read what was published (PTX ISA 8.8: an acquire pattern \
+            ends in an acquire operation or a fence)",
+    note = "call `.fence_acquire::<Gpu>()` first, or arrive with an operation that acquires"
+)]
+pub trait IsAcquired: sealed::Sealed {}
+#[diagnostic::do_not_recommend]
+impl IsAcquired for ByAcquire {}
+
+/// Witness that this thread's operation at scope `S` saw a value, and how.
+pub struct Seen<'k, T, S, How> {
+    value: T,
+    brand: Brand<'k>,
+    types: Marks<(S, How)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<'k, T: Copy, S: Scope, How> Seen<'k, T, S, How> {
+    #[inline(always)]
+    fn new(value: T) -> Self {
+        Seen { value, brand: PhantomData, types: PhantomData, stays: PhantomData }
+    }
+
+    /// The value. It may be old already.
+    #[inline(always)]
+    pub fn value(&self) -> T {
+        self.value
+    }
+
+    /// Makes the read an acquire pattern: what its writer released comes before what follows.
+    ///
+    /// # PTX
+    /// `fence.acq_rel.F`, PTX 6.0, sm_70 (ISA 9.7.13.4, 8.8). `F` must include the scope of the word (rule A5).
+    #[inline(always)]
+    pub fn fence_acquire<F>(self) -> Seen<'k, T, S, ByAcquire>
+    where
+        How: HeadsAcquirePattern,
+        F: Includes<S>,
+    {
+        ptx::fence::fence::<AcqRel, F>();
+        Seen::new(self.value)
+    }
+}
+
+impl<'k, T: Element, S: Scope> Atomic<'k, T, S> {
+    #[inline(always)]
+    fn addr(&self) -> Addr<Global> {
+        Addr::from_raw(self.address)
+    }
+
+    /// `ld.M.S.global`, PTX 6.0, sm_70 (ISA 9.7.9.8).
+    #[inline(always)]
+    pub fn load<M: LoadSem + Reads>(&self) -> Seen<'k, T, S, M::How> {
+        // SAFETY: in range by `at`; all accesses are strong, of one size and scope, by the claim.
+        Seen::new(unsafe { ptx::ld::ld::<M, S, Global, T>(self.addr()) })
+    }
+
+    /// `st.M.S.global`, PTX 6.0, sm_70 (ISA 9.7.9.12).
+    #[inline(always)]
+    pub fn store<M: StoreSem>(&self, value: T) {
+        // SAFETY: as in `load`.
+        unsafe { ptx::st::st::<M, S, Global, T>(self.addr(), value) }
+    }
+
+    /// `atom.M.S.global.cas`, PTX 6.0, sm_70 (ISA 9.7.13.6): stores `new` if the word is `expected`. Gives the old
+    /// value.
+    #[inline(always)]
+    pub fn compare_exchange<M: AtomSem + Reads>(
+        &self,
+        expected: T,
+        new: T,
+    ) -> Seen<'k, T, S, M::How>
+    where
+        T: Compare,
+    {
+        // SAFETY: as in `load`.
+        Seen::new(unsafe { ptx::atom::atom_cas::<M, S, Global, T>(self.addr(), expected, new) })
+    }
+}
+
+macro_rules! atoms {
+    ($($name:ident $class:ident $atom:ident $mnemonic:literal;)*) => {
+        impl<'k, T: Element, S: Scope> Atomic<'k, T, S> {$(
+            #[doc = concat!("`atom.M.S.global.", $mnemonic, "`, PTX 6.0, sm_70 (ISA 9.7.13.6). Gives the old value.")]
+            #[inline(always)]
+            pub fn $name<M: AtomSem + Reads>(&self, value: T) -> Seen<'k, T, S, M::How>
+            where
+                T: $class,
+            {
+                // SAFETY: as in `load`.
+                Seen::new(unsafe { ptx::atom::$atom::<M, S, Global, T>(self.addr(), value) })
+            }
+        )*}
+    };
+}
+atoms! {
+    fetch_add Add atom_add "add";
+    fetch_min MinMax atom_min "min";
+    fetch_max MinMax atom_max "max";
+    fetch_and Bitwise atom_and "and";
+    fetch_or Bitwise atom_or "or";
+    fetch_xor Bitwise atom_xor "xor";
+    exchange Exchange atom_exch "exch";
+}
+
+macro_rules! reds {
+    ($($name:ident $class:ident $red:ident $mnemonic:literal;)*) => {
+        impl<'k, T: Element, S: Scope> Atomic<'k, T, S> {$(
+            #[doc = concat!("`red.M.S.global.", $mnemonic, "`, PTX 6.0, sm_70 (ISA 9.7.13.7). Observes nothing (rule A2).")]
+            #[inline(always)]
+            pub fn $name<M: RedSem>(&self, value: T) -> Seen<'k, (), S, ByReduction>
+            where
+                T: $class,
+            {
+                // SAFETY: as in `load`.
+                unsafe { ptx::red::$red::<M, S, Global, T>(self.addr(), value) };
+                Seen::new(())
+            }
+        )*}
+    };
+}
+reds! {
+    red_add Add red_add "add";
+    red_min MinMax red_min "min";
+    red_max MinMax red_max "max";
+    red_and Bitwise red_and "and";
+    red_or Bitwise red_or "or";
+    red_xor Bitwise red_xor "xor";
+}
+
+/// An array to which one thread of each CTA contributes, and which the last of them to arrive reads.
+///
+/// Thread `b` of `n` owns a run of `len / n` elements. It writes them, and adds one to a counter with a release; the
+/// one that finds `n - 1` there has seen the arrivals of all the others.
+///
+/// # Why that orders
+/// Each arrival is a release pattern on the counter, and each reads the value that the one before it wrote, so that
+/// all of them are one release sequence (ISA 8.8; `atom` continues the sequence that it reads from). The last arrival
+/// acquires, at its own `.acquire` or at the fence behind it, and so synchronises with every other.
+pub struct LastArrival<'k, T, S> {
+    data: u64,
+    len: u64,
+    counter: Atomic<'k, u32, S>,
+    types: Marks<T>,
+}
+
+/// One thread's part of a [`LastArrival`], in a state of [`crate::path`].
+pub struct Contribution<'k, T, S, C, State> {
+    whole: LastArrival<'k, T, S>,
+    first: u64,
+    count: u64,
+    arrivals: u32,
+    types: Marks<(C, State)>,
+    stays: StaysWithItsThreads,
+}
+
+/// A thread that has contributed, and how it saw the counter.
+pub struct Arrival<'k, T, S, C, How> {
+    whole: LastArrival<'k, T, S>,
+    seen: Seen<'k, u32, S, How>,
+    arrivals: u32,
+    thread: Marks<C>,
+}
+
+/// All contributions, in the hands of the last to arrive.
+pub struct All<'k, T, S, C> {
+    whole: LastArrival<'k, T, S>,
+    thread: Marks<C>,
+    stays: StaysWithItsThreads,
+}
+
+impl<'k, T: Element, S: Scope> LastArrival<'k, T, S> {
+    /// Claims the memory.
+    ///
+    /// # Safety
+    /// 1. `counter` has at least one element, and element 0 is zero when the launch begins (rule A14).
+    /// 2. Every CTA claims the same `data` and `counter`, once, and touches neither otherwise during the launch.
+    #[inline(always)]
+    pub unsafe fn claim<L, const THREADS: u32>(
+        cta: &Cta<'k, L, THREADS>,
+        data: GlobalPtr<T>,
+        counter: GlobalPtr<u32>,
+    ) -> Self
+    where
+        S: Includes<Gpu>,
+    {
+        let (address, len) = (data.address().raw(), data.len());
+        // SAFETY: (1) here alone, at a scope that includes every CTA; (2) zero.
+        let counter = unsafe { counter.atomics(cta) };
+        LastArrival { data: address, len, counter: counter.at(0), types: PhantomData }
+    }
+
+    /// Gives the part of this CTA to one of its threads.
+    #[inline(always)]
+    pub fn open<C: SingleThread>(
+        self, // A9: a part has one owner
+        thread: &mut C,
+    ) -> Contribution<'k, T, S, C, Empty> {
+        use ptx::sreg;
+        let _ = thread;
+        let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()].map(u64::from);
+        let [nx, ny, nz] = [sreg::nctaid_x(), sreg::nctaid_y(), sreg::nctaid_z()].map(u64::from);
+        let arrivals = nx * ny * nz;
+        let count = self.len / arrivals;
+        Contribution {
+            first: (x + nx * (y + ny * z)) * count,
+            whole: self,
+            count,
+            arrivals: arrivals as u32,
+            types: PhantomData,
+            stays: PhantomData,
+        }
+    }
+
+    /// # Safety
+    /// `index` is in range.
+    #[inline(always)]
+    unsafe fn element(&self, index: u64) -> Addr<Global> {
+        Addr::from_raw(self.data + index * size_of::<T>() as u64)
+    }
+}
+
+impl<'k, T: Element, S: Scope, C: Set, State> Contribution<'k, T, S, C, State> {
+    /// Writes this thread's elements: `value(i)` is asked for each of their indices in the whole array.
+    #[inline(always)]
+    pub fn fill<U>(
+        self,
+        thread: &mut U,
+        mut value: impl FnMut(u64) -> T,
+    ) -> Contribution<'k, T, S, C, Written>
+    where
+        U: SameSet<C>,
+        State: Writable,
+    {
+        let _ = thread;
+        let mut i = 0;
+        while i < self.count {
+            let index = self.first + i;
+            // SAFETY: in range, this thread's own, and unread before its arrival.
+            unsafe { write_global(self.whole.element(index), value(index)) };
+            i += 1;
+        }
+        let Contribution { whole, first, count, arrivals, .. } = self;
+        Contribution { whole, first, count, arrivals, types: PhantomData, stays: PhantomData }
+    }
+
+    /// Arrives: the part is the last one's to read. `M` is [`AcqRel`], or [`Release`] before a
+    /// [`fence_acquire`](Arrival::fence_acquire).
+    ///
+    /// # PTX
+    /// `atom.M.S.global.add.u32`, PTX 6.0, sm_70 (ISA 9.7.13.6).
+    #[inline(always)]
+    pub fn arrive<M, U>(
+        self, // A9: the part is the last arrival's now
+        thread: &mut U,
+    ) -> Arrival<'k, T, S, C, M::How>
+    where
+        M: AtomSem + Reads + Releases,
+        U: SameSet<C>,
+        State: crate::path::HasContents,
+    {
+        let _ = thread;
+        let seen = self.whole.counter.fetch_add::<M>(1);
+        Arrival { whole: self.whole, seen, arrivals: self.arrivals, thread: PhantomData }
+    }
+}
+
+/// An ordering that releases.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not release what was written before the arrival",
+    label = "missing release",
+    note = "rule A4: what a thread wrote is published by a release pattern, not by a relaxed operation alone (PTX ISA 8.8)",
+    note = "arrive with `AcqRel`, or with `Release`"
+)]
+pub trait Releases: Sem {}
+#[diagnostic::do_not_recommend]
+impl Releases for Release {}
+#[diagnostic::do_not_recommend]
+impl Releases for AcqRel {}
+
+impl<'k, T: Element, S: Scope, C: Set, How> Arrival<'k, T, S, C, How> {
+    /// Makes a releasing arrival an acquiring one too; see [`Seen::fence_acquire`].
+    #[inline(always)]
+    pub fn fence_acquire<F>(self) -> Arrival<'k, T, S, C, ByAcquire>
+    where
+        How: HeadsAcquirePattern,
+        F: Includes<S>,
+    {
+        Arrival {
+            whole: self.whole,
+            seen: self.seen.fence_acquire::<F>(),
+            arrivals: self.arrivals,
+            thread: PhantomData,
+        }
+    }
+
+    /// All contributions, if this thread was the last to arrive.
+    #[inline(always)]
+    pub fn last(self) -> Option<All<'k, T, S, C>>
+    where
+        How: IsAcquired,
+    {
+        (self.seen.value() == self.arrivals - 1).then_some(All {
+            whole: self.whole,
+            thread: PhantomData,
+            stays: PhantomData,
+        })
+    }
+}
+
+impl<T: Element, S: Scope, C: Set> All<'_, T, S, C> {
+    /// Number of elements that were contributed or lie behind the last part.
+    #[inline(always)]
+    pub fn len(&self) -> u64 {
+        self.whole.len
+    }
+
+    /// Whether there are none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.whole.len == 0
+    }
+
+    /// Element `index`. Traps when it is out of range.
+    #[inline(always)]
+    pub fn get(&self, index: u64) -> T {
+        check(index < self.whole.len);
+        // SAFETY: in range; every contribution was acquired, and nobody writes any more.
+        unsafe { read_global(self.whole.element(index)) }
+    }
+}
