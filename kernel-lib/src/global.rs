@@ -76,16 +76,22 @@ pub enum TheWarp<const ROLE: u32> {}
 pub enum TheWarpgroup<const ROLE: u32> {}
 
 /// The set of threads that `O` names.
+///
+/// # Safety
+/// No other set of the CTA has `Owns<O>`, so that no two sets deal out the same elements.
 #[diagnostic::on_unimplemented(
     message = "the elements of this array do not belong to the threads of `{Self}`",
     label = "belongs to `{O}`",
     note = "rule A13: each plain element has one owner, and the array's type says which threads they are: `GlobalPtr<T>` is dealt \
             out by the whole CTA, `GlobalPtr<T, TheWarp<I>>` and `GlobalPtr<T, TheWarpgroup<I>>` in the role at position `I`"
 )]
-pub trait Owns<O>: Set {}
-impl<L, const THREADS: u32> Owns<EveryThread> for Cta<'_, L, THREADS> {}
-impl<const ROLE: u32> Owns<TheWarp<ROLE>> for Warp<'_, Role<ROLE>> {}
-impl<const ROLE: u32> Owns<TheWarpgroup<ROLE>> for Warpgroup<'_, Role<ROLE>> {}
+pub unsafe trait Owns<O>: Set {}
+// SAFETY: there is one such set.
+unsafe impl<L, const THREADS: u32> Owns<EveryThread> for Cta<'_, L, THREADS> {}
+// SAFETY: one role stands at the position.
+unsafe impl<const ROLE: u32> Owns<TheWarp<ROLE>> for Warp<'_, Role<ROLE>> {}
+// SAFETY: one role stands at the position.
+unsafe impl<const ROLE: u32> Owns<TheWarpgroup<ROLE>> for Warpgroup<'_, Role<ROLE>> {}
 
 impl<T: Element, O> GlobalPtr<T, O> {
     /// Number of elements.
@@ -110,13 +116,10 @@ impl<T: Element, O> GlobalPtr<T, O> {
         let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()].map(u64::from);
         let [nx, ny, nz] = [sreg::nctaid_x(), sreg::nctaid_y(), sreg::nctaid_z()].map(u64::from);
         let threads = S::THREADS as u64;
-        Partition {
-            address: self.address,
-            len: self.len,
-            first: (x + nx * (y + ny * z)) * threads + set.rank() as u64,
-            step: threads * nx * ny * nz,
-            element: PhantomData,
-        }
+        let first = (x + nx * (y + ny * z)) * threads + set.rank() as u64;
+        let step = threads * nx * ny * nz;
+        let count = if first < self.len { (self.len - first - 1) / step + 1 } else { 0 };
+        Partition { address: self.address, first, step, count, element: PhantomData }
     }
 
     /// The address, for code that claims the memory in its own way.
@@ -131,9 +134,9 @@ impl<T: Element, O> GlobalPtr<T, O> {
 /// `Send`, so that a role can own it: a role's closure runs in the thread that made it.
 pub struct Partition<T> {
     address: u64,
-    len: u64,
     first: u64,
     step: u64,
+    count: u64,
     element: PhantomData<T>,
 }
 
@@ -141,37 +144,41 @@ impl<T: Element> Partition<T> {
     /// How many elements this thread owns.
     #[inline(always)]
     pub fn len(&self) -> u64 {
-        if self.first >= self.len { 0 } else { (self.len - self.first - 1) / self.step + 1 }
+        self.count
     }
 
     /// Whether this thread owns none.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.first >= self.len
+        self.count == 0
     }
 
     /// The index in the whole array of this thread's element `k`.
     #[inline(always)]
     pub fn index(&self, k: u64) -> u64 {
-        self.first + k * self.step
+        self.first.wrapping_add(k.wrapping_mul(self.step))
     }
 
     /// Reads this thread's element `k`. Traps when there is none.
     #[inline(always)]
     pub fn get(&self, k: u64) -> T {
-        let index = self.index(k);
-        check(index < self.len);
         // SAFETY: in range, and this thread's own.
-        unsafe { read_global(Addr::from_raw(self.address + index * size_of::<T>() as u64)) }
+        unsafe { read_global(self.place(k)) }
     }
 
     /// Writes this thread's element `k`. Traps when there is none.
     #[inline(always)]
     pub fn put(&mut self, k: u64, value: T) {
-        let index = self.index(k);
-        check(index < self.len);
         // SAFETY: in range, and this thread's own.
-        unsafe { write_global(Addr::from_raw(self.address + index * size_of::<T>() as u64), value) }
+        unsafe { write_global(self.place(k), value) }
+    }
+
+    /// Where element `k` of this thread lies. Traps when there is none: a `k` that is no element's could wrap to
+    /// the index of another thread's.
+    #[inline(always)]
+    fn place(&self, k: u64) -> Addr<Global> {
+        check(k < self.count);
+        Addr::from_raw(self.address + self.index(k) * size_of::<T>() as u64)
     }
 }
 
