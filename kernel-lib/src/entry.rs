@@ -12,9 +12,13 @@ pub const fn same_threads(attribute: u32, token: u32) {
 }
 
 /// The host's call of a kernel; see `#[baton::kernel]`.
+///
+/// # Safety
+/// 1. The kernel `kernel` was built with this shape, and its parameters are `params`.
+/// 2. What `params` borrows lives for `'a`.
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
-pub fn call<'a>(
+pub unsafe fn call<'a>(
     kernel: &'static str,
     threads: u32,
     cluster: u32,
@@ -28,8 +32,7 @@ pub fn call<'a>(
         min_ctas,
         dynamic_shared,
     };
-    // SAFETY: the attribute macro pushes the parameters of the entry that it makes of the same function, and gives
-    // the call the lifetime of the borrows that it pushed.
+    // SAFETY: the caller's promises.
     unsafe { crate::launch::Call::new(kernel, shape, params) }
 }
 

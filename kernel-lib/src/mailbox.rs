@@ -43,6 +43,7 @@ impl<'k, T: Element, S: Scope> Mailbox<'k, T, S> {
     /// # Safety
     /// 1. `flag` has at least one element, and element 0 is zero when the launch begins (rule A14).
     /// 2. Every CTA claims the same `data` and `flag`, once, and touches neither otherwise during the launch.
+    /// 3. Every CTA passes the same `sender` and `receiver` to [`ends`](Self::ends).
     #[inline(always)]
     pub unsafe fn claim<L, const THREADS: u32>(
         cta: &Cta<'k, L, THREADS>,

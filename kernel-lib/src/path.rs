@@ -313,11 +313,17 @@ facts! {
 }
 
 /// A state behind which `fence.proxy.async` makes sense, and the state `Fenced` that it leads to.
+///
+/// # Safety
+/// Every fact about `Fenced` holds behind the fence.
 #[diagnostic::on_unimplemented(
     message = "`fence.proxy.async` belongs behind this set's ordinary accesses, and the region is `{Self}`",
     note = "rules B1 and B2: the fence orders the accesses that the same thread made before it"
 )]
-pub trait ProxyFence<Fenced> {}
-impl ProxyFence<WrittenFenced> for Written {}
-impl ProxyFence<WrittenFenced> for Synced {}
-impl ProxyFence<ReadFenced> for Full {}
+pub unsafe trait ProxyFence<Fenced> {}
+// SAFETY: by the table above.
+unsafe impl ProxyFence<WrittenFenced> for Written {}
+// SAFETY: by the table above.
+unsafe impl ProxyFence<WrittenFenced> for Synced {}
+// SAFETY: by the table above.
+unsafe impl ProxyFence<ReadFenced> for Full {}

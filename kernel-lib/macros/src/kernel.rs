@@ -368,7 +368,11 @@ impl Parts<'_> {
                 ) -> ::baton::launch::Call<'a> {
                     let mut params = ::baton::launch::Params::new();
                     #(<#types as ::baton::launch::KernelParam>::push(#names, &mut params);)*
-                    ::baton::macro_support::call(#symbol, #threads, #cluster, #min_ctas, bytes(), params)
+                    // SAFETY: (1) the entry and its attributes are made of the same function as this; (2) the call has
+                    // the lifetime of the borrows that were pushed.
+                    unsafe {
+                        ::baton::macro_support::call(#symbol, #threads, #cluster, #min_ctas, bytes(), params)
+                    }
                 }
             }
             #[cfg(not(target_arch = "nvptx64"))]
