@@ -62,10 +62,12 @@ impl Report {
         let time = format!("{:.3?}{}", launch.elapsed, instructions.unwrap_or_default());
         self.row("time", time, seconds);
         self.json("instructions", launch.instructions);
-        for hazard in &launch.hazards {
-            self.rows.push(("hazard", hazard.to_string()));
-        }
-        let hazards: Vec<String> = launch.hazards.iter().map(ToString::to_string).collect();
+        let hazards = launch.hazards.iter().map(|hazard| {
+            let message = format!("rule {}: {}", hazard.rule, hazard.message);
+            self.rows.push(("hazard", message.clone()));
+            message
+        });
+        let hazards: Vec<String> = hazards.collect();
         self.json("hazards", hazards);
 
         self.verified = verdict.is_right() && launch.hazards.is_empty();

@@ -148,7 +148,7 @@ struct Reference {
 pub struct Product {
     /// The launch and the verdict.
     pub outcome: Outcome,
-    /// The largest |c − reference| / |reference|.
+    /// The largest |c − reference| / Σ|aᵢ||bᵢ|: relative to what was summed, because a sum may cancel to nothing.
     pub largest_relative_error: f64,
 }
 
@@ -211,8 +211,8 @@ impl Problem {
                 verdict.element(error <= bound, || {
                     format!("C[{row}][{col}] is {found:e} and should be {value:e} ± {bound:.1e}")
                 });
-                if value != 0.0 {
-                    worst = worst.max(error / value.abs());
+                if magnitude != 0.0 {
+                    worst = worst.max(error / magnitude);
                 }
             }
             if gap.iter().any(|c| c.bits() != poison::<T>()) {

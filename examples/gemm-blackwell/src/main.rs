@@ -74,6 +74,6 @@ fn multiply<T: Output>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> 
     let stages = format!("{STAGES} of A and B, {ACCUMULATORS} accumulators");
     report.row("pipeline stages", stages, STAGES);
     let error = product.largest_relative_error;
-    report.row("largest relative error", format!("{error:.1e}"), error);
+    report.row("largest relative error", format!("{error:.1e} of Σ|a||b|"), error);
     Ok(report.conclude(&product.outcome))
 }
