@@ -313,8 +313,7 @@ impl World<'_> {
         cmp: Compare,
         ty: Scalar,
         ftz: bool,
-        a: Src,
-        b: Src,
+        (a, b): (Src, Src),
     ) -> u32 {
         let frame = &path.frame;
         let gather = |holds: &dyn Fn(usize) -> bool| {
@@ -368,7 +367,7 @@ impl World<'_> {
     #[inline(always)]
     pub(crate) fn setp(&self, warp: &mut Warp, path: &Path, mask: u32, op: &Op) {
         let Op::Setp { cmp, ty, ftz, d, q, a, b, combine } = op else { return };
-        let holds = self.compared(warp, path, *cmp, *ty, *ftz, *a, *b);
+        let holds = self.compared(warp, path, *cmp, *ty, *ftz, (*a, *b));
         let first = self.combined(warp, path, holds, *combine);
         if *q != Dst::Sink {
             let second = self.combined(warp, path, !holds, *combine);
@@ -379,7 +378,7 @@ impl World<'_> {
 
     pub(crate) fn set(&self, warp: &mut Warp, path: &Path, mask: u32, op: &Op) {
         let Op::Set { cmp, ty, to, d, a, b, combine } = op else { return };
-        let holds = self.compared(warp, path, *cmp, *ty, false, *a, *b);
+        let holds = self.compared(warp, path, *cmp, *ty, false, (*a, *b));
         let holds = self.combined(warp, path, holds, *combine);
         let yes = match to {
             Scalar::Float(float) => value::from_f64(1.0, *float, Rounding::Zero),
@@ -603,7 +602,7 @@ impl World<'_> {
                 if *integral {
                     x = value::round_integral(x, r.unwrap_or(Rounding::NearestEven));
                 }
-                if *relu && (x < 0.0 || x == 0.0) {
+                if *relu && x <= 0.0 {
                     x = 0.0;
                 }
                 let v = if to == from && !*integral && !*relu {

@@ -442,7 +442,7 @@ fn check(program: &Program, entry: u32, launch: &mut Launch) -> Result<(), Strin
     if shape.contains(&0) || volume(shape) > 16 {
         return Err(format!("cluster {shape:?}; a cluster has 1 to 16 CTAs"));
     }
-    if (0..3).any(|i| launch.grid[i] % shape[i] != 0) {
+    if (0..3).any(|i| !launch.grid[i].is_multiple_of(shape[i])) {
         return Err(format!("grid {:?} is not a multiple of the cluster {shape:?}", launch.grid));
     }
     Ok(())

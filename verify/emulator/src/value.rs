@@ -687,7 +687,7 @@ mod tests {
         let low = (2f32.powi(40)).to_bits();
         assert_eq!(int_to_float(x, Float::F32, Rounding::NearestEven) as u32, low);
         assert_eq!(int_to_float(x, Float::F32, Rounding::Up) as u32, low + 1);
-        assert_eq!(int_to_float(-x, Float::F32, Rounding::Down) as u32, low + 1 | 1 << 31);
+        assert_eq!(int_to_float(-x, Float::F32, Rounding::Down) as u32, (low + 1) | (1 << 31));
         let y = i128::from(u64::MAX);
         assert_eq!(int_to_float(y, Float::F64, Rounding::Zero), 2f64.powi(64).to_bits() - 1);
         assert_eq!(int_to_float(y, Float::F64, Rounding::Up), 2f64.powi(64).to_bits());

@@ -170,7 +170,7 @@ impl Access {
             let last = address.lane.saturating_add(lanes - 1);
             return Err(AccessError::Quarter { warp, first: address.lane, last });
         }
-        if address.lane % 16 != 0 {
+        if !address.lane.is_multiple_of(16) {
             return Err(AccessError::LaneAlignment { shape: self.shape, lane: address.lane });
         }
         memory.check(address, lanes, self.columns())?;

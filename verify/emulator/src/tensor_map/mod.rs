@@ -266,7 +266,7 @@ impl TensorMapDesc {
             return Err(E::InterleaveRank { interleave: self.interleave, rank });
         }
         let unit = if self.interleave == Interleave::B32 { 32 } else { 16 };
-        if self.global_address % unit != 0 {
+        if !self.global_address.is_multiple_of(unit) {
             return Err(E::AddressAlignment { address: self.global_address, unit });
         }
         for (dimension, &length) in self.global_dims[..rank].iter().enumerate() {
@@ -297,7 +297,7 @@ impl TensorMapDesc {
         }
         if self.interleave == Interleave::None {
             let bytes = self.box_dims[0] * self.data_type.bytes();
-            if bytes % 16 != 0 {
+            if !bytes.is_multiple_of(16) {
                 return Err(E::InnerBytes { elements: self.box_dims[0], bytes });
             }
             if let Some(span) = self.swizzle.span().filter(|&span| bytes > span) {

@@ -180,7 +180,7 @@ impl TensorMap {
         if desc.interleave != Interleave::None {
             return Err(TileError::Interleaved { interleave: desc.interleave });
         }
-        if shared_base % SHARED_ALIGNMENT != 0 {
+        if !shared_base.is_multiple_of(SHARED_ALIGNMENT) {
             return Err(TileError::SharedAlignment { address: shared_base });
         }
         let bytes = self.tile_bytes();
