@@ -9,6 +9,8 @@ use baton_builder::{Arch, Binary, Builder, Ptxas};
 use baton_ptx::lines::LineTable;
 use serde_json::Value;
 
+pub mod code;
+
 /// The top folder of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

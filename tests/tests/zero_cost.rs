@@ -1,12 +1,12 @@
 //! What the types of the Blackwell GEMM cost: nothing in its loops. The kernel's twin on raw instructions
 //! (`gemm_raw_f32`) is the measure, in PTX and in machine code.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use baton_builder::provision::{Store, cuda};
 use baton_builder::{Arch, Environment};
-use baton_ptx::{Module, Operand};
+use baton_ptx::Module;
+use baton_tests::code::Code;
 use baton_tests::{Kernels, kernels, root};
 
 const TYPED: &str = "gemm_f32";
@@ -69,132 +69,4 @@ fn the_types_take_no_registers() {
         kernel.and_then(|kernel| kernel.usage).expect("the kernel was assembled").registers
     });
     assert!(typed.abs_diff(raw) <= 2, "{typed} registers, by hand {raw}");
-}
-
-/// How often each opcode occurs.
-type Opcodes = BTreeMap<String, usize>;
-
-/// A kernel's instructions and where each may go on to.
-#[derive(Debug, Default)]
-struct Code {
-    opcodes: Vec<String>,
-    next: Vec<Vec<usize>>,
-}
-
-impl Code {
-    fn push(&mut self, opcode: &str, target: Option<usize>, goes_on: bool) {
-        let following = goes_on.then_some(self.opcodes.len() + 1);
-        self.next.push(target.into_iter().chain(following).collect());
-        self.opcodes.push(opcode.to_owned());
-    }
-
-    fn of_ptx(module: &Module, kernel: &str) -> Self {
-        let function = module.functions.iter().find(|function| &*function.name == kernel);
-        let body = function.and_then(|function| function.body.as_ref()).expect("the kernel");
-        let mut code = Self::default();
-        for instruction in &body.instructions {
-            let target = match (instruction.opcode(), instruction.operands.first()) {
-                ("bra", Some(Operand::Label(label))) => Some(body.labels[label.0 as usize].target),
-                _ => None,
-            };
-            let ends = matches!(instruction.opcode(), "bra" | "ret" | "exit" | "trap");
-            code.push(&instruction.mnemonic, target, instruction.guard.is_some() || !ends);
-        }
-        code
-    }
-
-    /// From nvdisasm's listing: `/*0710*/ @!P1 BRA `(.L_x_78) ;`, between labels `.L_x_83:`.
-    fn of_listing(listing: &str, kernel: &str) -> Self {
-        let start = format!(".text.{kernel}:");
-        let lines = listing.lines().skip_while(|line| *line != start).skip(1);
-        let lines = lines.take_while(|line| !line.starts_with("\t.section"));
-        let mut labels = BTreeMap::new();
-        let mut instructions = Vec::new();
-        for line in lines {
-            if let Some(label) = line.strip_suffix(':') {
-                labels.insert(label, instructions.len());
-            } else if let Some((_, text)) = line.split_once("*/") {
-                instructions.extend(text.split_once(';').map(|(text, _)| text.trim()));
-            }
-        }
-        let mut code = Self::default();
-        for text in instructions {
-            let (guard, text) = match text.strip_prefix('@') {
-                Some(guarded) => guarded.split_once(' ').expect("an instruction behind its guard"),
-                None => ("", text),
-            };
-            let text = text.trim();
-            let (opcode, operands) = text.split_once(' ').unwrap_or((text, ""));
-            let word = opcode.split('.').next().unwrap_or_default();
-            let target = operands.split_once("`(").and_then(|(_, rest)| rest.split_once(')'));
-            let target = target.filter(|_| word == "BRA").map(|(label, _)| labels[label]);
-            // `BRA.U UP0, …` and `BRA.DIV UR4, …` have their condition among the operands.
-            let conditional = !guard.is_empty() || (word == "BRA" && operands.contains(','));
-            let ends = matches!(word, "BRA" | "EXIT" | "BPT");
-            code.push(opcode, target, conditional || !ends);
-        }
-        code
-    }
-
-    /// The opcodes of each innermost loop that has an instruction that begins like this.
-    fn loops_around(&self, instruction: &str) -> Vec<Opcodes> {
-        let loops = self.loops();
-        let around = |at| loops.iter().filter(move |body| body.contains(&at)).min_by_key(|b| b.len());
-        let found: BTreeSet<&BTreeSet<usize>> = (0..self.opcodes.len())
-            .filter(|&at| self.opcodes[at].starts_with(instruction))
-            .filter_map(around)
-            .collect();
-        assert!(!found.is_empty(), "no loop has {instruction}");
-        let count = |body: &BTreeSet<usize>| {
-            let mut opcodes = Opcodes::new();
-            body.iter().for_each(|&at| *opcodes.entry(self.opcodes[at].clone()).or_default() += 1);
-            opcodes
-        };
-        found.into_iter().map(count).collect()
-    }
-
-    /// The natural loops: for each head, what reaches a jump back to it without passing it.
-    fn loops(&self) -> Vec<BTreeSet<usize>> {
-        let mut before = vec![Vec::new(); self.next.len()];
-        for (at, next) in self.next.iter().enumerate() {
-            // Padding at the end goes on to nothing.
-            next.iter().for_each(|&next| before.get_mut(next).into_iter().for_each(|b| b.push(at)));
-        }
-        let dominators = self.dominators(&before);
-        let mut loops = BTreeMap::<usize, BTreeSet<usize>>::new();
-        for (at, next) in self.next.iter().enumerate() {
-            for &head in next.iter().filter(|head| dominators[at].contains(head)) {
-                let body = loops.entry(head).or_insert_with(|| BTreeSet::from([head]));
-                let mut open = vec![at];
-                while let Some(at) = open.pop() {
-                    if body.insert(at) {
-                        open.extend(&before[at]);
-                    }
-                }
-            }
-        }
-        loops.into_values().collect()
-    }
-
-    /// For each instruction those that every way to it passes, itself included; none for what cannot be reached.
-    fn dominators(&self, before: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
-        let mut dominators: Vec<Option<BTreeSet<usize>>> = vec![None; before.len()];
-        dominators[0] = Some(BTreeSet::from([0]));
-        loop {
-            let mut changed = false;
-            for at in 1..before.len() {
-                let known = before[at].iter().filter_map(|&before| dominators[before].as_ref());
-                let common = known.cloned().reduce(|a, b| &a & &b);
-                let new = common.map(|mut common| {
-                    common.insert(at);
-                    common
-                });
-                changed |= new != dominators[at];
-                dominators[at] = new;
-            }
-            if !changed {
-                return dominators.into_iter().map(Option::unwrap_or_default).collect();
-            }
-        }
-    }
 }

@@ -1,0 +1,125 @@
+//! Every example, on the emulator, under many schedules: all results right, nothing suspicious, in the time that the
+//! project promises.
+
+use std::time::{Duration, Instant};
+
+use baton::float::bf16;
+use baton_host::{Device, EmulatorOptions, Image, Module};
+use example_common::Outcome;
+use gemm_blackwell::{Output, Problem, Shape};
+
+/// Schedules for each example.
+const SEEDS: u64 = 100;
+
+/// An emulator for each target that the image was built for.
+fn devices(image: &Image) -> impl Iterator<Item = (Device, Module)> {
+    image.binaries.iter().map(|binary| {
+        let device = Device::emulator(EmulatorOptions::default().with_arch(binary.arch));
+        let module = device.load(image).unwrap_or_else(|error| panic!("{error}"));
+        (device, module)
+    })
+}
+
+/// Runs an example under every seed; each run has to be verified.
+fn under_all_seeds(
+    image: &Image,
+    run: impl Fn(&Device, &Module, u64) -> Result<Outcome, baton_host::Error>,
+) {
+    for (device, module) in devices(image) {
+        for seed in 0..SEEDS {
+            device.set_seed(seed);
+            let place = format!("{} for {}, seed {seed}", image.name, module.arch());
+            let outcome = run(&device, &module, seed);
+            let outcome = outcome.unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert!(outcome.is_verified(), "{place}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn messages_arrive() {
+    // Less than a message for each thread, a whole number of turns, and a ragged end.
+    for elements in [1, 128, 256, 1000] {
+        under_all_seeds(&message_passing::KERNELS, |device, module, seed| {
+            message_passing::run(device, module, elements, seed as u32)
+        });
+    }
+}
+
+#[test]
+fn rings_keep_what_goes_through() {
+    // Less than a chunk, one lap of the ring and one more, and a ragged end.
+    for (elements, blocks) in [(1, 1), (384, 1), (512, 1), (2000, 3)] {
+        under_all_seeds(&ring::KERNELS, |device, module, seed| {
+            ring::run(device, module, elements, blocks, seed)
+        });
+    }
+}
+
+#[test]
+fn tiles_are_copied_in_and_out() {
+    // One element, one tile, and ragged edges on fewer CTAs than tiles.
+    for (shape, blocks) in [((1, 1), 1), ((128, 32), 1), ((300, 150), 3)] {
+        under_all_seeds(&bulk_copy::KERNELS, |device, module, seed| {
+            bulk_copy::run(device, module, shape, blocks, seed)
+        });
+    }
+}
+
+/// A product under every seed, each in less than two seconds.
+fn product<T: Output>(shape: Shape, ctas: u32) {
+    let problem = Problem::new(shape, 1);
+    under_all_seeds(&gemm_blackwell::KERNELS, |device, module, _| {
+        let product = problem.run::<T>(device, module, ctas)?;
+        let elapsed = product.outcome.launch.elapsed;
+        assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
+        Ok(product.outcome)
+    });
+}
+
+#[test]
+fn products_are_right_in_f32() {
+    product::<f32>(Shape { m: 256, n: 256, k: 512 }, 2);
+}
+
+#[test]
+fn products_are_right_in_bf16() {
+    product::<bf16>(Shape { m: 256, n: 256, k: 512 }, 2);
+}
+
+#[test]
+fn one_cta_walks_over_ragged_tiles() {
+    product::<f32>(Shape { m: 300, n: 257, k: 65 }, 1);
+}
+
+#[test]
+fn small_shapes_and_rows_that_need_a_gap() {
+    let shapes = [(1, 1, 1), (7, 3, 5), (128, 128, 64), (129, 127, 66), (64, 250, 200)];
+    for (device, module) in devices(&gemm_blackwell::KERNELS) {
+        for (m, n, k) in shapes {
+            let problem = Problem::new(Shape { m, n, k }, 3);
+            let f32 = problem.run::<f32>(&device, &module, 1).expect("it runs").outcome;
+            let bf16 = problem.run::<bf16>(&device, &module, 1).expect("it runs").outcome;
+            assert!(f32.is_verified() && bf16.is_verified(), "{m} x {n} x {k}: {f32:?} {bf16:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "the reference takes minutes unless it is optimised")]
+fn a_large_product_in_time_and_memory() {
+    let start = Instant::now();
+    let problem = Problem::new(Shape { m: 1024, n: 1024, k: 1024 }, 5);
+    for (device, module) in devices(&gemm_blackwell::KERNELS) {
+        let ctas = gemm_blackwell::ctas(&device, problem.shape());
+        let product = problem.run::<f32>(&device, &module, ctas).expect("it runs");
+        assert!(product.outcome.is_verified(), "{:?}", product.outcome);
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    // The most that this process has ever had in memory, the other tests included.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
+        let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().expect("a number");
+        assert!(kibibytes < 2 << 20, "{kibibytes} KiB");
+    }
+}
