@@ -1,0 +1,13 @@
+//! A proof, from the function by which a role's proofs reach the other threads.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+use baton::token::{Finished, RoleReturn};
+
+fn forge<'k>() -> Finished<'k, smem::c> {
+    RoleReturn::conjure()
+}
+
+fn main() {}

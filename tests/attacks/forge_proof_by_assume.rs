@@ -1,0 +1,13 @@
+//! The proof that a field is no longer used, made by the function that makes it.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+use baton::token::Finished;
+
+fn forge<'k>() -> Finished<'k, smem::c> {
+    Finished::assume()
+}
+
+fn main() {}
