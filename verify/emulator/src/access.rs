@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::ir::*;
-use crate::memory::GLOBAL_BASE;
+use crate::memory::{GLOBAL_BASE, RANK_SHIFT, SHARED_BASE, SHARED_WINDOW};
 use crate::value::{self, Float, Rounding};
 use crate::warp::{Path, Spin, Wait, Warp};
 use crate::world::{Event, Flow, World, lanes_of};
@@ -29,7 +29,132 @@ fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
     ((value << shift) as i64 >> shift) as u64
 }
 
+/// The addresses of the active lanes, together.
+struct Span {
+    min: u64,
+    max: u64,
+    /// All their bits, for alignment.
+    bits: u64,
+}
+
+impl Span {
+    #[inline(always)]
+    fn of(addresses: &Lanes64, mask: u32) -> Span {
+        let first = addresses[mask.trailing_zeros() as usize & 31];
+        let mut span = Span { min: first, max: first, bits: first };
+        for (i, &address) in addresses.iter().enumerate() {
+            let address = if mask >> i & 1 == 1 { address } else { first };
+            span.min = span.min.min(address);
+            span.max = span.max.max(address);
+            span.bits |= address;
+        }
+        span
+    }
+}
+
+/// Memory that holds a whole [`Span`], from its lowest address.
+#[derive(Clone, Copy)]
+enum Region {
+    Global(usize),
+    Shared(usize, usize),
+}
+
+/// Reads the elements of the active lanes.
+#[inline(always)]
+fn gather(bytes: &[u8], at: &Lanes64, min: u64, mask: u32, n: u8, value: &mut Lanes64) {
+    #[inline(always)]
+    fn sized<const N: usize>(bytes: &[u8], at: &Lanes64, min: u64, mask: u32, to: &mut Lanes64) {
+        for i in 0..LANES {
+            if mask >> i & 1 == 1 {
+                let from = (at[i] - min) as usize;
+                to[i] = read(&bytes[from..from + N]);
+            }
+        }
+    }
+    match n {
+        1 => sized::<1>(bytes, at, min, mask, value),
+        2 => sized::<2>(bytes, at, min, mask, value),
+        4 => sized::<4>(bytes, at, min, mask, value),
+        _ => sized::<8>(bytes, at, min, mask, value),
+    }
+}
+
+/// Writes the elements of the active lanes, in their order.
+#[inline(always)]
+fn scatter(bytes: &mut [u8], at: &Lanes64, min: u64, mask: u32, n: u8, value: &Lanes64) {
+    #[inline(always)]
+    fn sized<const N: usize>(bytes: &mut [u8], at: &Lanes64, min: u64, mask: u32, from: &Lanes64) {
+        for i in 0..LANES {
+            if mask >> i & 1 == 1 {
+                let to = (at[i] - min) as usize;
+                bytes[to..to + N].copy_from_slice(&from[i].to_le_bytes()[..N]);
+            }
+        }
+    }
+    match n {
+        1 => sized::<1>(bytes, at, min, mask, value),
+        2 => sized::<2>(bytes, at, min, mask, value),
+        4 => sized::<4>(bytes, at, min, mask, value),
+        _ => sized::<8>(bytes, at, min, mask, value),
+    }
+}
+
 impl World<'_> {
+    /// The memory of a span, if one check is enough for all its lanes. Where it is not, because
+    /// something is wrong or the lanes reach different memories, they are checked one by one.
+    #[inline(always)]
+    fn region(
+        &mut self,
+        warp: &Warp,
+        space: MemSpace,
+        span: &Span,
+        bytes: u64,
+        write: bool,
+    ) -> Option<Region> {
+        if span.bits & (bytes - 1) != 0 {
+            return None;
+        }
+        let length = span.max - span.min + bytes;
+        let (space, min) = match (space, span.min >> 32) {
+            (MemSpace::Generic, SHARED_WINDOW) if span.max >> 32 == SHARED_WINDOW => {
+                (MemSpace::Shared, span.min & 0xFFFF_FFFF)
+            }
+            (MemSpace::Generic, _) if span.min >= GLOBAL_BASE => (MemSpace::Global, span.min),
+            (space, _) => (space, span.min),
+        };
+        match space {
+            MemSpace::Global => Some(Region::Global(self.memory.covers(min, length, write)?)),
+            MemSpace::Shared | MemSpace::SharedCluster => {
+                let cta = &self.ctas[warp.cta as usize];
+                let base = u64::from(cta.rank << RANK_SHIFT | SHARED_BASE);
+                let at = min.checked_sub(base)?;
+                if at + length > cta.shared.len() as u64
+                    || write && cta.barriers.overlapping(at as u32, length as u32).is_some()
+                {
+                    return None;
+                }
+                Some(Region::Shared(warp.cta as usize, at as usize))
+            }
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn region_bytes(&self, region: Region, length: usize) -> &[u8] {
+        match region {
+            Region::Global(at) => self.memory.slice(at, length),
+            Region::Shared(cta, at) => &self.ctas[cta].shared[at..at + length],
+        }
+    }
+
+    #[inline(always)]
+    fn region_bytes_mut(&mut self, region: Region, length: usize) -> &mut [u8] {
+        match region {
+            Region::Global(at) => self.memory.slice_mut(at, length),
+            Region::Shared(cta, at) => &mut self.ctas[cta].shared[at..at + length],
+        }
+    }
+
     pub(crate) fn load(
         &mut self,
         warp: &mut Warp,
@@ -54,23 +179,15 @@ impl World<'_> {
         }
         let addresses = self.addresses(warp, &frame, &access.addr, access.space);
         let mut value = [0u64; LANES];
-        if access.space == MemSpace::Global
-            || access.space == MemSpace::Generic
-                && addresses[mask.trailing_zeros() as usize & 31] >= GLOBAL_BASE
-        {
-            self.load_global(warp, mask, access, &addresses, &mut value)?;
+        let span = Span::of(&addresses, mask);
+        if let Some(region) = self.region(warp, access.space, &span, n.into(), false) {
+            let length = (span.max - span.min) as usize + usize::from(n);
+            gather(self.region_bytes(region, length), &addresses, span.min, mask, n, &mut value);
         } else {
             for lane in lanes_of(mask) {
-                let place = self.resolve(
-                    warp,
-                    lane,
-                    access.space,
-                    addresses[lane],
-                    n.into(),
-                    n.into(),
-                    false,
-                )?;
-                value[lane] = read(self.view(warp, place, n.into()));
+                let (address, n) = (addresses[lane], u64::from(n));
+                let place = self.resolve(warp, lane, access.space, address, n, n, false)?;
+                value[lane] = read(self.view(warp, place, n as usize));
             }
         }
         if access.signed {
@@ -82,35 +199,6 @@ impl World<'_> {
         warp.regs.put64(&frame, d, mask, &value);
         path.pc += 1;
         Ok(if access.strong { Flow::Visible } else { Flow::Next })
-    }
-
-    #[inline(always)]
-    fn load_global(
-        &mut self,
-        warp: &Warp,
-        mask: u32,
-        access: &Access,
-        addresses: &Lanes64,
-        value: &mut Lanes64,
-    ) -> Result<(), Fault> {
-        let n = u64::from(access.bytes);
-        for lane in lanes_of(mask) {
-            let address = addresses[lane];
-            self.culprits = 1 << lane;
-            if address & (n - 1) != 0 {
-                return Err(Fault::Misaligned { space: "global", address, align: n });
-            }
-            if address < GLOBAL_BASE {
-                // A generic access whose lanes reach different spaces.
-                let place = self.resolve(warp, lane, access.space, address, n, n, false)?;
-                value[lane] = read(self.view(warp, place, n as usize));
-                continue;
-            }
-            let at = self.memory.locate(address, n, false)?;
-            value[lane] = read(self.memory.slice(at, n as usize));
-        }
-        self.culprits = 0;
-        Ok(())
     }
 
     /// Whether a loop around this strong read has seen the same for so long that its path parks
@@ -156,6 +244,23 @@ impl World<'_> {
         let n = usize::from(access.bytes);
         let all = n * d.len();
         let addresses = self.addresses(warp, &frame, &access.addr, access.space);
+        let span = Span::of(&addresses, mask);
+        if n <= 8
+            && let Some(region) = self.region(warp, access.space, &span, all as u64, false)
+        {
+            let length = (span.max - span.min) as usize + all;
+            for (i, d) in d.iter().enumerate() {
+                let mut value = [0; LANES];
+                let bytes = &self.region_bytes(region, length)[i * n..];
+                gather(bytes, &addresses, span.min, mask, access.bytes, &mut value);
+                if access.signed {
+                    value = value.map(|v| extend(v, access.bytes, true));
+                }
+                warp.regs.put64(&frame, *d, mask, &value);
+            }
+            path.pc += 1;
+            return Ok(if access.strong { Flow::Visible } else { Flow::Next });
+        }
         for lane in lanes_of(mask) {
             let place = self.resolve(
                 warp,
@@ -199,19 +304,17 @@ impl World<'_> {
         let n = usize::from(access.bytes);
         let all = n * sources.len();
         let addresses = self.addresses(warp, &frame, &access.addr, access.space);
-        if let ([source], MemSpace::Global, 4 | 8) = (sources, access.space, n) {
-            // The common case, without a copy through a buffer.
-            let value = self.fetch64(warp, &frame, *source);
-            for lane in lanes_of(mask) {
-                let address = addresses[lane];
-                self.culprits = 1 << lane;
-                if address & (n as u64 - 1) != 0 {
-                    return Err(Fault::Misaligned { space: "global", address, align: n as u64 });
-                }
-                let at = self.memory.locate(address, n as u64, true)?;
-                self.memory.slice_mut(at, n).copy_from_slice(&value[lane].to_le_bytes()[..n]);
+        let span = Span::of(&addresses, mask);
+        if n <= 8
+            && all.is_power_of_two()
+            && let Some(region) = self.region(warp, access.space, &span, all as u64, true)
+        {
+            let length = (span.max - span.min) as usize + all;
+            for (i, source) in sources.iter().enumerate() {
+                let value = self.fetch64(warp, &frame, *source);
+                let bytes = &mut self.region_bytes_mut(region, length)[i * n..];
+                scatter(bytes, &addresses, span.min, mask, access.bytes, &value);
             }
-            self.culprits = 0;
             return Ok(self.stored(path, access, mask, &addresses));
         }
         for lane in lanes_of(mask) {

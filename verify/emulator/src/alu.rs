@@ -77,6 +77,35 @@ fn int16(f: IntFn, a: &Lanes32, b: &Lanes32, c: &Lanes32) -> Lanes32 {
     cold::<u16>(f, &cut(a), &cut(b), &cut(c)).map(u32::from)
 }
 
+fn fma_lanes(a: &Lanes32, b: &Lanes32, c: &Lanes32) -> Lanes32 {
+    each(|i| value::single(f32::mul_add, a[i], b[i], c[i]))
+}
+
+/// `mul_add` is a library call unless the compiler may use the processor's instruction.
+#[cfg(target_arch = "x86_64")]
+fn fma(a: &Lanes32, b: &Lanes32, c: &Lanes32) -> Lanes32 {
+    #[target_feature(enable = "fma,avx2")]
+    fn native(a: &Lanes32, b: &Lanes32, c: &Lanes32) -> Lanes32 {
+        // Not `each`: only what stands in this function is compiled for these features.
+        let mut result = [0; LANES];
+        for i in 0..LANES {
+            let y = f32::from_bits(a[i]).mul_add(f32::from_bits(b[i]), f32::from_bits(c[i]));
+            result[i] = if y.is_nan() { 0x7FFF_FFFF } else { y.to_bits() };
+        }
+        result
+    }
+    if is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has both features.
+        return unsafe { native(a, b, c) };
+    }
+    fma_lanes(a, b, c)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fma(a: &Lanes32, b: &Lanes32, c: &Lanes32) -> Lanes32 {
+    fma_lanes(a, b, c)
+}
+
 #[inline(never)]
 fn single(f: FloatFn, r: Rounding, a: &Lanes32, b: &Lanes32, c: &Lanes32) -> Lanes32 {
     if r != Rounding::NearestEven {
@@ -86,7 +115,7 @@ fn single(f: FloatFn, r: Rounding, a: &Lanes32, b: &Lanes32, c: &Lanes32) -> Lan
         FloatFn::Add => each(|i| value::single(|x, y, _| x + y, a[i], b[i], 0)),
         FloatFn::Sub => each(|i| value::single(|x, y, _| x - y, a[i], b[i], 0)),
         FloatFn::Mul => each(|i| value::single(|x, y, _| x * y, a[i], b[i], 0)),
-        FloatFn::Fma => each(|i| value::single(f32::mul_add, a[i], b[i], c[i])),
+        FloatFn::Fma => fma(a, b, c),
         FloatFn::Div => each(|i| value::single(|x, y, _| x / y, a[i], b[i], 0)),
         FloatFn::Sqrt => each(|i| value::single(|x, _, _| x.sqrt(), a[i], 0, 0)),
         FloatFn::Neg => a.map(|x| x ^ 0x8000_0000),

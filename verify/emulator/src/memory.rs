@@ -121,6 +121,17 @@ impl Memory {
         Ok((address - GLOBAL_BASE) as usize)
     }
 
+    /// Where the bytes lie, if they lie in one allocation that allows the access.
+    #[inline(always)]
+    pub fn covers(&mut self, address: u64, bytes: u64, write: bool) -> Option<usize> {
+        let inside = address >= self.last.start
+            && (address - self.last.start).saturating_add(bytes) <= self.last.bytes;
+        if !inside && self.find(address, bytes).is_err() || write && self.last.read_only {
+            return None;
+        }
+        Some((address - GLOBAL_BASE) as usize)
+    }
+
     #[cold]
     fn find(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
         let at = self.allocations.partition_point(|a| a.start <= address);

@@ -35,7 +35,7 @@ fn lanes_that_part_meet_again() {
     let steps = |mut n: u32| {
         let mut count = 0;
         while n > 1 {
-            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
             count += 1;
         }
         count
