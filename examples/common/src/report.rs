@@ -20,7 +20,7 @@ impl Report {
     pub fn new(device: &Device, module: &Module, kernel: &str) -> Self {
         let mut report = Self { rows: Vec::new(), json: Map::new(), verified: false };
         let name = match device.fallback() {
-            Some(reason) => format!("{} ({})", device.name(), first_line(&reason.to_string())),
+            Some(reason) => format!("{} ({})", device.name(), fact(&reason.to_string())),
             None => device.name().to_owned(),
         };
         report.row("device", name, device.name());
@@ -102,6 +102,7 @@ impl fmt::Display for Report {
     }
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// What an error says, without its advice.
+fn fact(text: &str) -> &str {
+    text.split([';', '\n']).next().unwrap_or_default()
 }
