@@ -1,0 +1,240 @@
+//! Causality (section 8.9.5): base causality, what of it proxies preserve, and observation before it.
+
+use crate::candidate::Candidate;
+use crate::event::{Event, Kind};
+use crate::options::{Clause, ProxyFencePlace};
+use crate::program::{Proxy, ProxyFence};
+use crate::relation::Relation;
+
+/// Two operations on the same memory that base causality orders only with fences on the path.
+#[derive(Debug, Clone)]
+pub struct Detour {
+    /// The earlier.
+    pub from: usize,
+    /// The later.
+    pub to: usize,
+    /// Ways to go: for each, sets of fences, one of each set in this order.
+    pub ways: Vec<Vec<Vec<usize>>>,
+}
+
+/// Finds for each pair of memory operations under which of the clauses it falls.
+pub fn prepare(candidate: &mut Candidate<'_>) {
+    let clauses = candidate.options.clauses;
+    let events = &candidate.events;
+    let mut detours = vec![];
+    for &a in &candidate.memory {
+        for &b in &candidate.memory {
+            let (x, y) = (&events[a], &events[b]);
+            let (Some(p), Some(q)) = (x.access(), y.access()) else { continue };
+            if a == b || !p.meets(q) {
+                continue;
+            }
+            if p.proxy == Proxy::Tensor && q.proxy == Proxy::Tensor {
+                if is_pipelined(candidate, a, b) {
+                    candidate.pipelined.add(a, b);
+                }
+            }
+            let same_address = p.overlaps(q);
+            // 1. The same address, both through the generic proxy. The end of a bulk copy is such a
+            //    fence itself: what it did counts as generic for what comes after.
+            let generic = leaves_generic(candidate, x) && q.proxy == Proxy::Generic;
+            // 2. The same address, the same proxy, the same thread block.
+            let block = x.place.cta == y.place.cta || !clauses.has(Clause::PreservedSameBlock);
+            let same = p.proxy == q.proxy && block;
+            if same_address
+                && (generic && clauses.has(Clause::PreservedGeneric)
+                    || same && clauses.has(Clause::PreservedSameProxy))
+            {
+                candidate.preserved.add(a, b);
+                continue;
+            }
+            // 3. Aliases, with an alias fence on the path; other proxies, with theirs.
+            let ways = ways(candidate, x, y);
+            match ways {
+                Some(ways) if ways.iter().any(Vec::is_empty) => candidate.preserved.add(a, b),
+                Some(ways) if ways.iter().any(|way| way.iter().all(|set| !set.is_empty())) => {
+                    detours.push(Detour { from: a, to: b, ways });
+                }
+                _ => {}
+            }
+        }
+    }
+    candidate.detours = detours;
+}
+
+/// Whether what comes after the end of `event` sees it as if it were generic.
+fn leaves_generic(candidate: &Candidate<'_>, event: &Event) -> bool {
+    event.access().is_some_and(|access| match access.proxy {
+        Proxy::Generic => true,
+        Proxy::Async | Proxy::TensorMap => {
+            event.asynchronous && candidate.options.clauses.has(Clause::CompletionFence)
+        }
+        _ => false,
+    })
+}
+
+/// The fences that a path from `x` to `y` has to pass. `None` if no fence helps.
+fn ways(candidate: &Candidate<'_>, x: &Event, y: &Event) -> Option<Vec<Vec<Vec<usize>>>> {
+    let clauses = candidate.options.clauses;
+    let choice = candidate.options.choices.proxy_fence;
+    let (p, q) = (x.access()?, y.access()?);
+    let joins = clauses.has(Clause::ProxyFenceJoins) && choice != ProxyFencePlace::Nowhere;
+    let fences = |proxy: Proxy, near: &Event| -> Vec<usize> {
+        let anywhere = choice == ProxyFencePlace::Anywhere || !clauses.has(Clause::ProxyFenceBlock);
+        let fits = |event: &Event| match event.kind {
+            Kind::ProxyFence(ProxyFence::Both(kind)) => {
+                (kind == proxy || !clauses.has(Clause::ProxyFenceKind))
+                    && (anywhere || event.place.cta == near.place.cta)
+            }
+            _ => false,
+        };
+        positions(candidate, fits)
+    };
+    let mut start = vec![];
+    let mut end = vec![];
+    if !leaves_generic(candidate, x) && clauses.has(Clause::ProxyFenceNeeded) {
+        if !joins {
+            return None;
+        }
+        start.push(fences(p.proxy, x));
+    }
+    if q.proxy != Proxy::Generic && clauses.has(Clause::ProxyFenceNeeded) {
+        if !joins {
+            return None;
+        }
+        if q.proxy == Proxy::TensorMap {
+            if clauses.has(Clause::TensorMapRelease) {
+                let release = |event: &Event| {
+                    matches!(event.kind, Kind::ProxyFence(ProxyFence::TensorMapRelease(_)))
+                };
+                end.push(positions(candidate, release));
+            }
+            let acquire = |event: &Event| {
+                matches!(event.kind, Kind::ProxyFence(ProxyFence::TensorMapAcquire(_)))
+                    && event.place.cta == y.place.cta
+            };
+            end.push(positions(candidate, acquire));
+        } else {
+            end.push(fences(q.proxy, y));
+        }
+    }
+    let plain = [start.as_slice(), &end].concat();
+    if p.overlaps(q) {
+        // Clause 1 or 2 was dropped, or fences are needed.
+        if plain.is_empty() && p.proxy == Proxy::Generic && q.proxy == Proxy::Generic {
+            return None;
+        }
+        return Some(vec![plain]);
+    }
+    if !clauses.has(Clause::PreservedAlias) {
+        return None;
+    }
+    if !clauses.has(Clause::AliasFenceNeeded) {
+        return Some(vec![plain]);
+    }
+    let alias = positions(candidate, |event| {
+        matches!(event.kind, Kind::ProxyFence(ProxyFence::Alias))
+    });
+    // The alias fence may stand anywhere on the path; the others stand next to their access.
+    let mut ways = vec![];
+    for at in 0..=plain.len() {
+        let mut way = plain.clone();
+        way.insert(at, alias.clone());
+        ways.push(way);
+    }
+    Some(ways)
+}
+
+fn positions(candidate: &Candidate<'_>, fits: impl Fn(&Event) -> bool) -> Vec<usize> {
+    (0..candidate.events.len()).filter(|e| fits(&candidate.events[*e])).collect()
+}
+
+/// tcgen05: pairs of mma and cp, in this order, on one accumulator of one thread block need order
+/// only. (The conditions on shape, kind and group are not visible in a litmus test.)
+fn is_pipelined(candidate: &Candidate<'_>, a: usize, b: usize) -> bool {
+    let clauses = candidate.options.clauses;
+    if !clauses.has(Clause::Tcgen05Completion) {
+        return true;
+    }
+    let matrix = |index: usize| {
+        use crate::program::{Op, Tcgen05};
+        let event = &candidate.events[index];
+        let code = &candidate.program.threads[event.thread].code;
+        match code.get(event.instruction).map(|instruction| &instruction.op) {
+            Some(Op::Tcgen05(Tcgen05::Mma { .. })) => Some(true),
+            Some(Op::Tcgen05(Tcgen05::Copy(..))) => Some(false),
+            _ => None,
+        }
+    };
+    clauses.has(Clause::Tcgen05Pipelined) && matrix(a).is_some() && matrix(b) == Some(true)
+}
+
+/// Base causality: program order and synchronisation, transitively. `graph` holds both.
+pub fn close_base(candidate: &Candidate<'_>, graph: &Relation, synchronises: &[(usize, usize)], base: &mut Relation) {
+    base.copy_from(graph);
+    if candidate.options.clauses.has(Clause::BaseTransitive) {
+        for (a, b) in synchronises {
+            base.add(*a, *b);
+        }
+        base.close();
+        return;
+    }
+    // Without transitivity only one synchronisation lies on a path.
+    base.close();
+    let own = base.clone();
+    for (a, b) in synchronises {
+        for from in 0..candidate.nodes {
+            if from == *a || own.has(from, *a) {
+                base.add(from, *b);
+                for to in own.successors(*b) {
+                    base.add(from, to);
+                }
+            }
+        }
+    }
+}
+
+/// Proxy-preserved base causality, over events.
+pub fn preserve(candidate: &Candidate<'_>, base: &Relation, preserved: &mut Relation) {
+    preserved.reset(candidate.events.len());
+    for &event in &candidate.memory {
+        let row = preserved.row_mut(event);
+        let from = base.row(candidate.done[event]);
+        let ordered = base.row(candidate.ordered[event]);
+        let clause = candidate.preserved.row(event);
+        let pipelined = candidate.pipelined.row(event);
+        for (k, word) in row.iter_mut().enumerate() {
+            *word = (from[k] | ordered[k] & pipelined[k]) & clause[k];
+        }
+    }
+    for detour in &candidate.detours {
+        let ends = base.has(candidate.done[detour.from], detour.to);
+        if ends && detour.ways.iter().any(|way| passes(candidate, base, detour, way)) {
+            preserved.add(detour.from, detour.to);
+        }
+    }
+}
+
+/// Whether base causality leads through one fence of each set, in their order.
+fn passes(candidate: &Candidate<'_>, base: &Relation, detour: &Detour, way: &[Vec<usize>]) -> bool {
+    let mut here = vec![candidate.done[detour.from]];
+    for set in way {
+        here = set.iter().copied().filter(|f| here.iter().any(|h| base.has(*h, *f))).collect();
+    }
+    here.iter().any(|h| base.has(*h, detour.to))
+}
+
+/// Causality: proxy-preserved base causality, or an observation and then that.
+pub fn cause(candidate: &Candidate<'_>, observation: &Relation, preserved: &Relation, cause: &mut Relation) {
+    cause.copy_from(preserved);
+    if !candidate.options.clauses.has(Clause::CausalityObservation) {
+        return;
+    }
+    for &write in &candidate.writes {
+        for read in observation.successors(write) {
+            for (word, more) in cause.row_mut(write).iter_mut().zip(preserved.row(read)) {
+                *word |= more;
+            }
+        }
+    }
+}

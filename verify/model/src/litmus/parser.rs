@@ -1,0 +1,415 @@
+//! The lines of a litmus file: headers, threads, the condition.
+
+use std::collections::HashMap;
+
+use super::instruction;
+use super::lexer::{Line, Token};
+use super::{Condition, Expect, LitmusError, Term, Test};
+use crate::program::{Instruction, Memory, Op, Program, Proxy, Register, Space, Thread, Type, View};
+use crate::scope::{Cluster, Placement};
+
+/// How many threads, locations and instructions a file may have: far past what can be judged.
+const LIMIT: usize = 4096;
+
+/// What the lines so far declare.
+pub struct Parser {
+    pub program: Program,
+    views: HashMap<String, usize>,
+    labels: HashMap<String, usize>,
+    /// Branches of the present thread, to be resolved at its end: instruction, label, where it stands.
+    jumps: Vec<(usize, String, LitmusError)>,
+    hypothetical: bool,
+}
+
+pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
+    let mut parser = Parser {
+        program: Program { unroll: 1, ..Program::default() },
+        views: HashMap::new(),
+        labels: HashMap::new(),
+        jumps: vec![],
+        hypothetical: false,
+    };
+    let mut name = None;
+    let mut comment = vec![];
+    let mut question = None;
+    let mut expect = None;
+    let mut race = None;
+    let mut last = 1;
+
+    for (index, whole) in text.lines().enumerate() {
+        let number = index + 1;
+        last = number;
+        let (text, remark) = match whole.split_once('#') {
+            Some((text, remark)) => (text, Some(remark)),
+            None => (whole, None),
+        };
+        if let (Some(remark), true) = (remark, parser.program.threads.is_empty()) {
+            comment.push(remark.trim().to_owned());
+        }
+        if let Some(given) = text.trim_start().strip_prefix("name:") {
+            let given = given.trim();
+            if given.is_empty() {
+                return Err(Line::new(file, number, "", whole.chars().count())?
+                    .expected("the test's name"));
+            }
+            name = Some(given.to_owned());
+            continue;
+        }
+        let mut line = Line::new(file, number, text, 0)?;
+        if line.is_done() {
+            continue;
+        }
+        let start = line.clone();
+        if line.take_word("location") {
+            parser.location(&mut line)?;
+        } else if line.take_word("thread") {
+            parser.end_thread()?;
+            parser.thread(&mut line)?;
+        } else if line.take_word("unroll") && line.take(":") {
+            parser.program.unroll = line.small("how often a backward branch may be taken")?;
+        } else if let Some(universal) = quantifier(&mut line) {
+            parser.end_thread()?;
+            if question.is_some() {
+                return Err(start.expected("one `exists:` or `forall:` only"));
+            }
+            let condition = parser.disjunction(&mut line, 0)?;
+            question = Some((universal, condition));
+        } else if line.take_word("expect") && line.take(":") {
+            expect = Some(if line.take_word("allowed") {
+                Expect::Allowed
+            } else if line.take_word("forbidden") {
+                Expect::Forbidden
+            } else {
+                return Err(line.expected("`allowed` or `forbidden`"));
+            });
+        } else if line.take_word("race") && line.take(":") {
+            race = Some(if line.take_word("yes") {
+                true
+            } else if line.take_word("no") {
+                false
+            } else {
+                return Err(line.expected("`yes` or `no`"));
+            });
+        } else if parser.program.threads.is_empty() {
+            return Err(start.expected(
+                "`name:`, `location`, `thread`, `unroll:`, `exists:`, `forall:`, `expect:` or `race:`",
+            ));
+        } else {
+            line = start;
+            parser.instruction(&mut line, text)?;
+        }
+        line.finish()?;
+    }
+    parser.end_thread()?;
+    let end = Line::new(file, last + 1, "", 0)?;
+    if parser.program.threads.is_empty() {
+        return Err(end.expected("a `thread`"));
+    }
+    let Some((universal, condition)) = question else {
+        return Err(end.expected("`exists:` or `forall:`"));
+    };
+    let (condition, expect) = if universal {
+        (Condition::Not(Box::new(condition)), expect.or(Some(Expect::Forbidden)))
+    } else {
+        (condition, expect)
+    };
+    Ok(Test {
+        name: name.unwrap_or_else(|| file.to_owned()),
+        comment: comment.join("\n"),
+        program: parser.program,
+        condition,
+        universal,
+        expect,
+        race,
+        hypothetical: parser.hypothetical,
+    })
+}
+
+fn quantifier(line: &mut Line<'_>) -> Option<bool> {
+    let universal = match line.peek() {
+        Some(Token::Word(word)) if word == "exists" => false,
+        Some(Token::Word(word)) if word == "forall" => true,
+        _ => return None,
+    };
+    let mut ahead = line.clone();
+    (ahead.word("").is_ok() && ahead.take(":")).then(|| {
+        *line = ahead;
+        universal
+    })
+}
+
+impl Parser {
+    fn location(&mut self, line: &mut Line<'_>) -> Result<(), LitmusError> {
+        let place = line.clone();
+        let name = line.word("the location's name")?;
+        if self.views.contains_key(&name) {
+            return Err(place.expected("a name that is not taken"));
+        }
+        if self.program.views.len() >= LIMIT {
+            return Err(place.expected(format!("at most {LIMIT} locations")));
+        }
+        let kinds = "`global`, `shared`, `tensor`, `tensormap`, `alias-of`, `surface-of`, \
+                     `texture-of` or `constant-of`";
+        let place = line.clone();
+        let kind = line.word(kinds)?;
+        let other = match kind.as_str() {
+            "alias-of" => Some(None),
+            "surface-of" => Some(Some(Proxy::Surface)),
+            "texture-of" => Some(Some(Proxy::Texture)),
+            "constant-of" => Some(Some(Proxy::Constant)),
+            _ => None,
+        };
+        let address = self.program.views.len();
+        if let Some(proxy) = other {
+            let place = line.clone();
+            let of = line.word("the location that it names again")?;
+            let of = *self.views.get(&of).ok_or_else(|| place.expected("a location declared above"))?;
+            let of = self.program.views[of].clone();
+            self.hypothetical |= proxy.is_some();
+            let view = match proxy {
+                None => View { name: name.clone(), memory: of.memory, address, proxy: of.proxy },
+                Some(proxy) => View { name: name.clone(), memory: of.memory, address: of.address, proxy },
+            };
+            self.views.insert(name, self.program.views.len());
+            self.program.views.push(view);
+            return Ok(());
+        }
+        let space = match kind.as_str() {
+            "global" => Space::Global,
+            "shared" => {
+                let mut cta = None;
+                if line.take_word("cta") {
+                    line.sign("=")?;
+                    cta = Some(line.small("the number of its thread block")?);
+                }
+                Space::Shared(cta)
+            }
+            "tensor" => Space::Tensor,
+            "tensormap" => Space::TensorMap,
+            _ => return Err(place.expected(kinds)),
+        };
+        let fixed = matches!(space, Space::Tensor | Space::TensorMap);
+        let mut ty = if fixed { Type { bytes: 4, signed: false } } else { Type { bytes: 0, signed: false } };
+        if matches!(line.peek(), Some(Token::Word(_))) || !fixed {
+            let place = line.clone();
+            let word = line.word("a type, such as `u32`")?;
+            ty = Type::named(&word).ok_or_else(|| {
+                place.expected("a type: u8, u16, u32, u64, s8 … s64, b128")
+            })?;
+        }
+        let mut elements = 1;
+        if line.take("[") {
+            let place = line.clone();
+            elements = line.small("how many elements")?;
+            if elements == 0 || elements > 64 {
+                return Err(place.expected("1 to 64 elements"));
+            }
+            line.sign("]")?;
+        }
+        let mut init = vec![0; (ty.bytes * elements) as usize];
+        if line.take("=") {
+            let value = line.number("its first value")?;
+            for element in init.chunks_mut(ty.bytes as usize) {
+                element.copy_from_slice(&value.to_le_bytes()[..ty.bytes as usize]);
+            }
+        }
+        let proxy = if space == Space::Tensor { Proxy::Tensor } else { Proxy::Generic };
+        let memory = self.program.memories.len();
+        self.program.memories.push(Memory { name: name.clone(), space, ty, init });
+        self.views.insert(name.clone(), self.program.views.len());
+        self.program.views.push(View { name, memory, address, proxy });
+        Ok(())
+    }
+
+    fn thread(&mut self, line: &mut Line<'_>) -> Result<(), LitmusError> {
+        let place = line.clone();
+        let name = line.word("the thread's name")?;
+        if self.program.threads.iter().any(|thread| thread.name == name) {
+            return Err(place.expected("a name that no other thread has"));
+        }
+        if self.program.threads.len() >= LIMIT {
+            return Err(place.expected(format!("at most {LIMIT} threads")));
+        }
+        let (mut gpu, mut cta, mut cluster) = (0, None, None);
+        while !line.take(":") {
+            let place = line.clone();
+            let key = line.word("`gpu=`, `cta=`, `cluster=` or `:`")?;
+            line.sign("=")?;
+            let value = line.small("its number")?;
+            match key.as_str() {
+                "gpu" => gpu = value,
+                "cta" => cta = Some(value),
+                "cluster" => cluster = Some(value),
+                _ => return Err(place.expected("`gpu=`, `cta=`, `cluster=` or `:`")),
+            }
+        }
+        let cta = cta.ok_or_else(|| place.expected("a thread with `cta=`"))?;
+        let cluster = cluster.map_or(Cluster::Own(cta), Cluster::Declared);
+        let here = Placement { gpu, cluster, cta };
+        for other in self.program.threads.iter().map(|thread| thread.place) {
+            if other.cta == cta && other != here {
+                return Err(place.expected(format!("one GPU and one cluster for thread block {cta}")));
+            }
+            if other.cluster == cluster && other.gpu != gpu {
+                return Err(place.expected("a cluster on one GPU"));
+            }
+        }
+        self.program.threads.push(Thread {
+            name,
+            place: here,
+            registers: vec![],
+            initial: vec![],
+            code: vec![],
+        });
+        Ok(())
+    }
+
+    fn end_thread(&mut self) -> Result<(), LitmusError> {
+        let labels = std::mem::take(&mut self.labels);
+        for (at, label, error) in std::mem::take(&mut self.jumps) {
+            let target = *labels.get(&label).ok_or(error)?;
+            if let Some(thread) = self.program.threads.last_mut() {
+                thread.code[at].op = Op::Branch(target);
+            }
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, line: &mut Line<'_>, text: &str) -> Result<(), LitmusError> {
+        let Some(thread) = self.program.threads.last() else {
+            return Err(line.expected("a `thread` above the instruction"));
+        };
+        let at = thread.code.len();
+        if at >= LIMIT {
+            return Err(line.expected(format!("at most {LIMIT} instructions")));
+        }
+        // `L0:` may stand before an instruction or alone.
+        let mut ahead = line.clone();
+        let mut text = text.trim();
+        if let Some(Token::Word(label)) = ahead.peek().cloned() {
+            let _ = ahead.word("");
+            if ahead.take(":") {
+                if self.labels.insert(label, at).is_some() {
+                    return Err(line.expected("a label that does not stand in this thread yet"));
+                }
+                *line = ahead;
+                text = text.split_once(':').map_or("", |(_, rest)| rest.trim());
+                if line.is_done() {
+                    return Ok(());
+                }
+            }
+        }
+        let guard = if line.take("@") {
+            let negated = line.take("!");
+            Some((self.register(line, "a predicate register, p0 …")?, negated))
+        } else {
+            None
+        };
+        let op = instruction::parse(self, line)?;
+        if let Some(thread) = self.program.threads.last_mut() {
+            thread.code.push(Instruction { guard, op, line: line.number, text: text.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Takes a register of the present thread, which may be new.
+    pub fn register(&mut self, line: &mut Line<'_>, what: &str) -> Result<Register, LitmusError> {
+        let place = line.clone();
+        let name = line.word(what)?;
+        let numbered = |name: &str| {
+            name.strip_prefix(['r', 'p']).is_some_and(|n| n.len() < 6 && n.parse::<u32>().is_ok())
+        };
+        let thread = self.program.threads.last_mut();
+        match thread {
+            Some(thread) if numbered(&name) => {
+                Ok(thread.registers.iter().position(|known| *known == name).unwrap_or_else(|| {
+                    thread.registers.push(name);
+                    thread.registers.len() - 1
+                }))
+            }
+            _ => Err(place.expected(what)),
+        }
+    }
+
+    /// The location called `name`.
+    pub fn view(&self, name: &str) -> Option<usize> {
+        self.views.get(name).copied()
+    }
+
+    /// Remembers that instruction `at` branches to `label`.
+    pub fn jump(&mut self, label: String, place: &Line<'_>) -> Op {
+        let at = self.program.threads.last().map_or(0, |thread| thread.code.len());
+        self.jumps.push((at, label, place.expected("a label of this thread")));
+        Op::Exit
+    }
+
+    fn disjunction(&mut self, line: &mut Line<'_>, depth: u32) -> Result<Condition, LitmusError> {
+        let mut all = vec![self.conjunction(line, depth)?];
+        while line.take("||") {
+            all.push(self.conjunction(line, depth)?);
+        }
+        Ok(if all.len() == 1 { all.swap_remove(0) } else { Condition::Or(all) })
+    }
+
+    fn conjunction(&mut self, line: &mut Line<'_>, depth: u32) -> Result<Condition, LitmusError> {
+        let mut all = vec![self.primary(line, depth)?];
+        while line.take("&&") {
+            all.push(self.primary(line, depth)?);
+        }
+        Ok(if all.len() == 1 { all.swap_remove(0) } else { Condition::And(all) })
+    }
+
+    fn primary(&mut self, line: &mut Line<'_>, depth: u32) -> Result<Condition, LitmusError> {
+        if depth > 64 {
+            return Err(line.expected("at most 64 nested conditions"));
+        }
+        if line.take("!") {
+            return Ok(Condition::Not(Box::new(self.primary(line, depth + 1)?)));
+        }
+        if line.take("(") {
+            let inner = self.disjunction(line, depth + 1)?;
+            line.sign(")")?;
+            return Ok(inner);
+        }
+        if line.take_word("true") {
+            return Ok(Condition::True);
+        }
+        let a = self.term(line)?;
+        let sign = ["==", "!=", "<=", ">=", "<", ">", "="].into_iter().find(|sign| line.take(sign));
+        let sign = sign.ok_or_else(|| line.expected("`==`, `!=` or `<`"))?;
+        let b = self.term(line)?;
+        let not = |condition| Condition::Not(Box::new(condition));
+        Ok(match sign {
+            "!=" => Condition::Equal(a, b, true),
+            "<" => Condition::Less(a, b),
+            ">" => Condition::Less(b, a),
+            "<=" => not(Condition::Less(b, a)),
+            ">=" => not(Condition::Less(a, b)),
+            _ => Condition::Equal(a, b, false),
+        })
+    }
+
+    fn term(&mut self, line: &mut Line<'_>) -> Result<Term, LitmusError> {
+        let what = "a number, `THREAD:REGISTER` or a location";
+        if let Some(Token::Number(number)) = line.peek() {
+            let number = *number;
+            line.number(what)?;
+            return Ok(Term::Number(number));
+        }
+        let place = line.clone();
+        let name = line.word(what)?;
+        if !line.take(":") {
+            let view = self.view(&name).ok_or_else(|| place.expected("a declared location"))?;
+            return Ok(Term::Memory(self.program.views[view].memory));
+        }
+        let thread = self.program.threads.iter().position(|thread| thread.name == name);
+        let thread = thread.ok_or_else(|| place.expected("a declared thread"))?;
+        let place = line.clone();
+        let name = line.word("a register of that thread")?;
+        let register = self.program.threads[thread].registers.iter().position(|r| *r == name);
+        let register = register.ok_or_else(|| {
+            place.expected(format!("a register that {} uses", self.program.threads[thread].name))
+        })?;
+        Ok(Term::Register(thread, register))
+    }
+}

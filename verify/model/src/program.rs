@@ -1,0 +1,603 @@
+//! The programs that are judged: instructions of a few threads over a few memory locations.
+//!
+//! A litmus file and a compiled kernel both become a [`Program`]. An instruction keeps the PTX
+//! qualifiers that matter to the memory model; what its values are is plain integer arithmetic.
+
+use crate::scope::{Placement, Scope};
+
+/// A program and what is known about its memory.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Pieces of physical memory.
+    pub memories: Vec<Memory>,
+    /// The names by which instructions reach them: each a virtual address and a proxy.
+    pub views: Vec<View>,
+    /// The threads.
+    pub threads: Vec<Thread>,
+    /// How often a backward branch may be taken in one thread.
+    pub unroll: u32,
+}
+
+/// A piece of physical memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// The name of the location that declared it.
+    pub name: String,
+    /// Where it lives.
+    pub space: Space,
+    /// The type of one element.
+    pub ty: Type,
+    /// Its first contents, one entry a byte.
+    pub init: Vec<u8>,
+}
+
+/// A state space. The model's relations do not depend on it (section 8.3); instructions do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// `.global`
+    Global,
+    /// `.shared`, of this thread block if it is named.
+    Shared(Option<u32>),
+    /// tcgen05's tensor memory.
+    Tensor,
+    /// A tensor map, in global memory.
+    TensorMap,
+}
+
+/// A name of a piece of memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The name.
+    pub name: String,
+    /// Position in [`Program::memories`].
+    pub memory: usize,
+    /// Which virtual address: two views with different numbers are aliases (section 8.2.2).
+    pub address: usize,
+    /// The proxy that ordinary operations on this name use.
+    pub proxy: Proxy,
+}
+
+/// An integer type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Bytes: 1, 2, 4, 8 or 16.
+    pub bytes: u32,
+    /// Whether values are signed.
+    pub signed: bool,
+}
+
+impl Type {
+    /// The type that PTX calls `name` (without its dot).
+    pub fn named(name: &str) -> Option<Type> {
+        let (kind, bits) = name.split_at_checked(1)?;
+        let bytes = match bits {
+            "8" => 1,
+            "16" => 2,
+            "32" => 4,
+            "64" => 8,
+            "128" if kind == "b" => 16,
+            _ => return None,
+        };
+        matches!(kind, "u" | "s" | "b" | "f").then_some(Type { bytes, signed: kind == "s" })
+    }
+
+    /// `value` reduced to this type and extended again to 128 bits, with its sign if it has one.
+    pub fn wrap(self, value: u128) -> u128 {
+        let spare = 128 - 8 * self.bytes;
+        if self.signed {
+            ((value << spare) as i128 >> spare) as u128
+        } else {
+            value << spare >> spare
+        }
+    }
+}
+
+/// The way of access (section 8.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Proxy {
+    /// Ordinary loads, stores and atomics.
+    Generic,
+    /// Bulk copies, and the shared-memory operands of tcgen05.
+    Async,
+    /// Tensor maps as bulk tensor copies read them.
+    TensorMap,
+    /// `ld.global.nc` and `ld.proxy::readonly`.
+    Readonly,
+    /// Tensor memory.
+    Tensor,
+    /// Surfaces (hypothetical, after the ISCA'22 paper).
+    Surface,
+    /// Textures (hypothetical).
+    Texture,
+    /// Constant memory (hypothetical).
+    Constant,
+}
+
+/// What an operation promises beyond its effect on memory (sections 8.4 and 8.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Semantics {
+    /// Not strong.
+    Weak,
+    /// Strong; `.volatile` is this at system scope.
+    Relaxed,
+    /// Strong, and an acquire operation.
+    Acquire,
+    /// Strong, and a release operation.
+    Release,
+    /// Both.
+    AcqRel,
+    /// Both, and part of the Fence-SC order: fences only.
+    Sc,
+}
+
+impl Semantics {
+    /// Whether operations of this kind acquire.
+    pub fn acquires(self) -> bool {
+        matches!(self, Semantics::Acquire | Semantics::AcqRel | Semantics::Sc)
+    }
+
+    /// Whether operations of this kind release.
+    pub fn releases(self) -> bool {
+        matches!(self, Semantics::Release | Semantics::AcqRel | Semantics::Sc)
+    }
+}
+
+/// Semantics and scope of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Order {
+    /// What it promises.
+    pub semantics: Semantics,
+    /// To whom; of no meaning for a weak access.
+    pub scope: Scope,
+}
+
+impl Order {
+    /// A weak access.
+    pub const WEAK: Order = Order { semantics: Semantics::Weak, scope: Scope::Cta };
+
+    /// Whether the operation is strong.
+    pub fn is_strong(self) -> bool {
+        self.semantics != Semantics::Weak
+    }
+
+    /// The read half of a read-modify-write operation.
+    pub fn of_read(self) -> Order {
+        let semantics = match self.semantics {
+            Semantics::Release => Semantics::Relaxed,
+            Semantics::AcqRel => Semantics::Acquire,
+            other => other,
+        };
+        Order { semantics, ..self }
+    }
+
+    /// The write half of a read-modify-write operation.
+    pub fn of_write(self) -> Order {
+        let semantics = match self.semantics {
+            Semantics::Acquire => Semantics::Relaxed,
+            Semantics::AcqRel => Semantics::Release,
+            other => other,
+        };
+        Order { semantics, ..self }
+    }
+}
+
+/// One thread.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its name.
+    pub name: String,
+    /// Where it runs.
+    pub place: Placement,
+    /// Names of its registers; instructions use the positions.
+    pub registers: Vec<String>,
+    /// First contents of registers that do not start at 0.
+    pub initial: Vec<(Register, u128)>,
+    /// Its instructions.
+    pub code: Vec<Instruction>,
+}
+
+/// A register, by its position in [`Thread::registers`].
+pub type Register = usize;
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// Runs only if the register is non-zero (or, negated, zero).
+    pub guard: Option<(Register, bool)>,
+    /// What it does.
+    pub op: Op,
+    /// 1-based line in its file.
+    pub line: usize,
+    /// Its text.
+    pub text: String,
+}
+
+/// A source operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// The contents of a register.
+    Register(Register),
+    /// A number.
+    Immediate(u128),
+}
+
+/// Where an access goes: a named location, or a register that holds an address (see [`Program::address`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// A view with a byte offset.
+    Named(usize, i64),
+    /// A register with a byte offset.
+    Register(Register, i64),
+}
+
+/// Bytes between the addresses that registers hold for two neighbouring views.
+const STRIDE_BITS: u32 = 32;
+
+impl Program {
+    /// The number that stands for the address of a view in registers. Never 0.
+    pub fn address(view: usize) -> u128 {
+        (view as u128 + 1) << STRIDE_BITS
+    }
+
+    /// The view and the offset that such a number means.
+    pub fn view_at(&self, address: u128) -> Option<(usize, i64)> {
+        // Offsets may be negative: half a stride belongs to each side.
+        let shifted = address.checked_add(1 << (STRIDE_BITS - 1))?;
+        let view = usize::try_from(shifted >> STRIDE_BITS).ok()?.checked_sub(1)?;
+        let offset = address as i128 - Self::address(view) as i128;
+        (view < self.views.len()).then_some((view, offset as i64))
+    }
+}
+
+/// Integer operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Alu {
+    Move,
+    Add,
+    Sub,
+    Mul,
+    MulHigh,
+    And,
+    Or,
+    Xor,
+    Not,
+    Neg,
+    Shl,
+    Shr,
+    Min,
+    Max,
+    Div,
+    Rem,
+    /// `a * b + c`
+    Mad,
+    /// `c ? a : b`
+    Select,
+    /// A comparison gives 1 or 0.
+    Compare(Compare),
+}
+
+/// Comparisons of `setp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl Compare {
+    /// The comparison that PTX calls `name`.
+    pub fn named(name: &str) -> Option<Compare> {
+        Some(match name {
+            "eq" => Compare::Eq,
+            "ne" => Compare::Ne,
+            "lt" | "lo" => Compare::Lt,
+            "le" | "ls" => Compare::Le,
+            "gt" | "hi" => Compare::Gt,
+            "ge" | "hs" => Compare::Ge,
+            _ => return None,
+        })
+    }
+
+    fn holds(self, ordering: std::cmp::Ordering) -> bool {
+        match self {
+            Compare::Eq => ordering.is_eq(),
+            Compare::Ne => ordering.is_ne(),
+            Compare::Lt => ordering.is_lt(),
+            Compare::Le => ordering.is_le(),
+            Compare::Gt => ordering.is_gt(),
+            Compare::Ge => ordering.is_ge(),
+        }
+    }
+}
+
+impl Alu {
+    /// The result, as [`Type::wrap`] gives it; operands are taken as values of `ty`.
+    pub fn compute(self, ty: Type, args: [u128; 3]) -> u128 {
+        let [a, b, c] = [ty.wrap(args[0]), ty.wrap(args[1]), ty.wrap(args[2])];
+        let ordering = if ty.signed { (a as i128).cmp(&(b as i128)) } else { a.cmp(&b) };
+        let bits = 8 * ty.bytes;
+        let result = match self {
+            Alu::Move => a,
+            Alu::Add => a.wrapping_add(b),
+            Alu::Sub => a.wrapping_sub(b),
+            Alu::Mul => a.wrapping_mul(b),
+            Alu::MulHigh => a.wrapping_mul(b) >> bits.min(127),
+            Alu::And => a & b,
+            Alu::Or => a | b,
+            Alu::Xor => a ^ b,
+            Alu::Not => !a,
+            Alu::Neg => a.wrapping_neg(),
+            // The amount is an unsigned 32-bit number, clamped to the width.
+            Alu::Shl => match args[1] as u32 {
+                amount if amount >= bits => 0,
+                amount => a << amount,
+            },
+            Alu::Shr => match args[1] as u32 {
+                amount if ty.signed => ((a as i128) >> amount.min(bits - 1)) as u128,
+                amount if amount >= bits => 0,
+                amount => a >> amount,
+            },
+            Alu::Min => if ordering.is_lt() { a } else { b },
+            Alu::Max => if ordering.is_lt() { b } else { a },
+            // Division by zero gives an unspecified value: all ones, as the hardware does.
+            Alu::Div if b == 0 => u128::MAX,
+            Alu::Rem if b == 0 => u128::MAX,
+            Alu::Div if ty.signed => (a as i128).wrapping_div(b as i128) as u128,
+            Alu::Rem if ty.signed => (a as i128).wrapping_rem(b as i128) as u128,
+            Alu::Div => a / b,
+            Alu::Rem => a % b,
+            Alu::Mad => a.wrapping_mul(b).wrapping_add(c),
+            Alu::Select => if args[2] != 0 { a } else { b },
+            Alu::Compare(compare) => return u128::from(compare.holds(ordering)),
+        };
+        ty.wrap(result)
+    }
+}
+
+/// What an atomic operation does to the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Modify {
+    Add,
+    And,
+    Or,
+    Xor,
+    Min,
+    Max,
+    Exchange,
+    /// Writes the second argument if the value equals the first, else the old value.
+    CompareExchange,
+    /// `old >= arg ? 0 : old + 1`
+    Increment,
+    /// `old == 0 || old > arg ? arg : old - 1`
+    Decrement,
+}
+
+impl Modify {
+    /// The operation that PTX calls `name`.
+    pub fn named(name: &str) -> Option<Modify> {
+        Some(match name {
+            "add" => Modify::Add,
+            "and" => Modify::And,
+            "or" => Modify::Or,
+            "xor" => Modify::Xor,
+            "min" => Modify::Min,
+            "max" => Modify::Max,
+            "exch" => Modify::Exchange,
+            "cas" => Modify::CompareExchange,
+            "inc" => Modify::Increment,
+            "dec" => Modify::Decrement,
+            _ => return None,
+        })
+    }
+
+    /// The new value.
+    pub fn apply(self, ty: Type, old: u128, args: [u128; 2]) -> u128 {
+        let [a, b] = [ty.wrap(args[0]), ty.wrap(args[1])];
+        let alu = |alu: Alu| alu.compute(ty, [old, a, 0]);
+        match self {
+            Modify::Add => alu(Alu::Add),
+            Modify::And => alu(Alu::And),
+            Modify::Or => alu(Alu::Or),
+            Modify::Xor => alu(Alu::Xor),
+            Modify::Min => alu(Alu::Min),
+            Modify::Max => alu(Alu::Max),
+            Modify::Exchange => a,
+            Modify::CompareExchange => if old == a { b } else { old },
+            Modify::Increment => if old >= a { 0 } else { ty.wrap(old + 1) },
+            Modify::Decrement => if old == 0 || old > a { a } else { old - 1 },
+        }
+    }
+}
+
+/// An atomic operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rmw {
+    /// `red`: its read heads no acquire pattern (section 8.11.1).
+    pub reduction: bool,
+    /// Where the old value goes.
+    pub to: Option<Register>,
+    /// What happens to the value.
+    pub modify: Modify,
+    /// Of which type it is.
+    pub ty: Type,
+    /// Arguments of the modification.
+    pub args: [Operand; 2],
+    /// Semantics and scope.
+    pub order: Order,
+    /// Where.
+    pub at: Address,
+}
+
+/// How a bulk copy tells that it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Completion {
+    /// It completes its bytes on this mbarrier.
+    Mbarrier(Address),
+    /// It joins the issuer's next bulk group.
+    Group,
+}
+
+/// A proxy fence: which proxy it joins with the generic one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProxyFence {
+    /// Between virtual aliases.
+    Alias,
+    /// Between the generic proxy and this one, both ways.
+    Both(Proxy),
+    /// From the generic proxy towards tensor maps: the writer's half.
+    TensorMapRelease(Scope),
+    /// The reader's half.
+    TensorMapAcquire(Scope),
+}
+
+/// What a waiting instruction waits for on an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// The phase of this parity.
+    Parity(Operand),
+    /// The phase in which an arrive returned this state.
+    State(Operand),
+}
+
+/// Operations on mbarrier objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mbarrier {
+    /// Makes an object that expects this many arrivals.
+    Init(Operand),
+    /// Arrives, after raising the expected bytes.
+    Arrive {
+        /// Where the state goes.
+        state: Option<Register>,
+        /// How many arrivals at once.
+        count: Operand,
+        /// Bytes to expect.
+        expect: Operand,
+    },
+    /// Raises the expected bytes.
+    ExpectTx(Operand),
+    /// Lowers the expected bytes, as a bulk copy does.
+    CompleteTx(Operand),
+    /// Tests whether a phase is over.
+    Wait {
+        /// Receives the answer.
+        done: Register,
+        /// Of which phase.
+        phase: Phase,
+    },
+}
+
+/// tcgen05 instructions that touch memory or order it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tcgen05 {
+    /// Tensor memory to a register.
+    Load(Register, Address),
+    /// A register to tensor memory.
+    Store(Address, Operand),
+    /// `d = a * b`, or `d += a * b`; `a` and `b` in shared memory.
+    Mma {
+        /// The accumulator.
+        d: Address,
+        /// First factor.
+        a: Address,
+        /// Second factor.
+        b: Address,
+        /// Whether the old accumulator is added.
+        accumulate: Operand,
+    },
+    /// Shared memory to tensor memory.
+    Copy(Address, Address),
+    /// Arrives on the mbarrier when what the thread issued before is complete.
+    Commit(Address),
+    /// `wait::ld`
+    WaitLoad,
+    /// `wait::st`
+    WaitStore,
+    /// `fence::before_thread_sync`
+    Before,
+    /// `fence::after_thread_sync`
+    After,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Arithmetic on registers.
+    Alu(Alu, Type, Register, [Operand; 3]),
+    /// Goes to an instruction by its position.
+    Branch(usize),
+    /// Ends the thread.
+    Exit,
+    /// Reads into one register, or a vector's elements into several.
+    Load(Vec<Register>, Type, Order, Proxy, Address),
+    /// Writes one value, or the elements of a vector.
+    Store(Vec<Operand>, Type, Order, Proxy, Address),
+    /// `atom` or `red`.
+    Rmw(Rmw),
+    /// A thread fence; `sync_restrict` limits it to objects in shared memory.
+    Fence(Order, bool),
+    /// A proxy fence.
+    ProxyFence(ProxyFence),
+    /// `fence.mbarrier_init.release.cluster`
+    InitFence,
+    /// `bar.sync` and `bar.arrive`: the barrier's number, participants (all of the block if none).
+    Barrier {
+        /// Which barrier.
+        id: u32,
+        /// How many threads it takes.
+        count: Option<u32>,
+        /// Whether the thread waits too.
+        waits: bool,
+    },
+    /// `barrier.cluster.arrive`; whether it releases.
+    ClusterArrive(bool),
+    /// `barrier.cluster.wait`
+    ClusterWait,
+    /// An operation on an mbarrier object.
+    Mbarrier(Mbarrier, Order, Address),
+    /// `cp.async.bulk` and `cp.reduce.async.bulk`.
+    Bulk {
+        /// Destination.
+        to: Address,
+        /// Source.
+        from: Address,
+        /// How many bytes.
+        bytes: u32,
+        /// How its end is told.
+        completion: Completion,
+        /// The tensor map that it goes through.
+        map: Option<Address>,
+        /// A reduction instead of a plain write.
+        reduce: Option<Modify>,
+        /// Weak, unless the instruction says otherwise.
+        order: Order,
+    },
+    /// `st.async` and `red.async`: an asynchronous store or reduction that may complete on an mbarrier.
+    StoreAsync {
+        /// Destination.
+        to: Address,
+        /// What is written.
+        value: Operand,
+        /// Type of the value.
+        ty: Type,
+        /// A reduction instead of a plain write.
+        reduce: Option<Modify>,
+        /// The barrier, if there is one.
+        mbarrier: Option<Address>,
+        /// Semantics and scope.
+        order: Order,
+    },
+    /// `cp.async.bulk.commit_group`
+    CommitGroup,
+    /// `cp.async.bulk.wait_group`: at most this many groups stay; whether only their reads count.
+    WaitGroup(u32, bool),
+    /// `tensormap.replace`
+    ReplaceTensorMap(Address, Operand),
+    /// tcgen05.
+    Tcgen05(Tcgen05),
+}

@@ -1,0 +1,48 @@
+//! Data races (section 8.7.1) and mixed-size races (8.7.2).
+
+use crate::candidate::Candidate;
+use crate::execution::Execution;
+use crate::options::Clause;
+
+/// Two operations that race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Race {
+    /// The first.
+    pub a: usize,
+    /// The second.
+    pub b: usize,
+    /// They overlap partially: the axioms do not apply to the program.
+    pub mixed_size: bool,
+    /// One of them is asynchronous: its effect is undefined before its end is observed.
+    pub asynchronous: bool,
+}
+
+/// Pairs that could race: they conflict and are not morally strong.
+pub fn conflicts<'c>(candidate: &'c Candidate<'_>) -> impl Iterator<Item = Race> + 'c {
+    let clauses = candidate.options.clauses;
+    candidate.memory.iter().enumerate().flat_map(move |(index, &a)| {
+        candidate.memory[index + 1..].iter().filter_map(move |&b| {
+            let (x, y) = (&candidate.events[a], &candidate.events[b]);
+            let (p, q) = (x.access()?, y.access()?);
+            let conflict = p.overlaps(q) && (x.is_write() || y.is_write()) && p.partner != Some(b);
+            let strong = clauses.has(Clause::RaceStrong) && candidate.strong.has(a, b);
+            (conflict && !strong).then_some(Race {
+                a,
+                b,
+                mixed_size: !p.overlaps_completely(q),
+                asynchronous: x.asynchronous || y.asynchronous,
+            })
+        })
+    })
+}
+
+/// The races of an execution.
+pub fn races<'c>(
+    candidate: &'c Candidate<'_>,
+    execution: &'c Execution,
+) -> impl Iterator<Item = Race> + 'c {
+    let clauses = candidate.options.clauses;
+    conflicts(candidate).filter(move |race| {
+        !clauses.has(Clause::RaceCausality) || !execution.causally_related(race.a, race.b)
+    })
+}

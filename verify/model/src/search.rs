@@ -1,0 +1,594 @@
+//! The search: every execution, or the one that the condition asks for.
+//!
+//! Threads get their ways one after the other, then reads their sources, then pairs of fence.sc and
+//! of writes their order; the axioms are asked after each decision, and they are monotone, so what
+//! breaks them is left at once. Interchangeable threads take their ways in ascending order only, and
+//! what is found counts as often as there are ways to interchange them.
+//!
+//! Small programs are *enumerated*: the number of executions is known afterwards. Where the budget
+//! does not suffice, the search is *directed*: ways that the condition excludes are not tried,
+//! orders that only one direction allows are found by trying both ([`Search::propagate`]), and the
+//! first execution ends it. The answer is exact in both modes.
+
+use std::collections::BTreeSet;
+
+use crate::Error;
+use crate::candidate::Candidate;
+use crate::event::Event;
+use crate::execution::{Decisions, Execution};
+use crate::litmus::{Condition, Term};
+use crate::local::{self, Local};
+use crate::options::{Clause, Options};
+use crate::program::Program;
+use crate::race;
+use crate::relation::Relation;
+use crate::strong;
+use crate::thin_air;
+use crate::witness::Witness;
+
+/// The answer.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Whether some consistent, completed execution satisfies the condition.
+    pub allowed: bool,
+    /// Whether some consistent execution has a data race; unknown if the search gave up on that.
+    pub race: Option<bool>,
+    /// Some race is between operations that overlap partially: the axioms do not apply (8.7.2).
+    pub mixed_size: bool,
+    /// Some race is with an asynchronous operation: what it leads to is undefined, not allowed.
+    pub undefined: bool,
+    /// How many consistent executions there are, if all were enumerated.
+    pub executions: Option<u64>,
+    /// An execution that satisfies the condition.
+    pub witness: Option<Witness>,
+    /// An execution with a race.
+    pub racing: Option<Witness>,
+}
+
+/// Everything that can be seen of an execution at its end: the registers of each thread and the
+/// value of each memory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Outcome {
+    /// Registers, thread by thread.
+    pub registers: Vec<Vec<u128>>,
+    /// Memories.
+    pub memory: Vec<u128>,
+}
+
+/// Whether the condition is reached, and what else there is to know.
+pub fn judge(program: &Program, condition: &Condition, options: &Options) -> Result<Verdict, Error> {
+    let ways = local::all(program, options)?;
+    let racy = may_race(&ways, options);
+    let mut search = Search::new(program, condition, options, &ways, Goal::All);
+    if !racy {
+        search.verdict.race = Some(false);
+    }
+    if search.run() == Flow::Continue {
+        let mut verdict = search.verdict;
+        verdict.executions = Some(search.count);
+        verdict.race = Some(verdict.race.unwrap_or(false));
+        return Ok(verdict);
+    }
+    let mut verdict = search.verdict;
+    if !verdict.allowed {
+        let mut search = Search::new(program, condition, options, &ways, Goal::Condition);
+        search.budget = options.budget.saturating_mul(40);
+        if search.run() == Flow::GiveUp {
+            return Err(Error::TooLarge(search.steps));
+        }
+        verdict.allowed = search.verdict.allowed;
+        verdict.witness = search.verdict.witness;
+    }
+    if verdict.race.is_none() {
+        let mut search = Search::new(program, condition, options, &ways, Goal::Race);
+        search.budget = options.budget.saturating_mul(4);
+        let complete = search.run() != Flow::GiveUp;
+        verdict.race = search.verdict.race.or(complete.then_some(false));
+        verdict.mixed_size |= search.verdict.mixed_size;
+        verdict.undefined |= search.verdict.undefined;
+        verdict.racing = search.verdict.racing;
+    }
+    Ok(verdict)
+}
+
+/// All outcomes of all consistent, completed executions, and whether one of them has a race.
+pub fn outcomes(program: &Program, options: &Options) -> Result<(BTreeSet<Outcome>, bool), Error> {
+    let ways = local::all(program, options)?;
+    let mut search = Search::new(program, &Condition::True, options, &ways, Goal::Outcomes);
+    search.budget = options.budget.saturating_mul(40);
+    search.twins = vec![None; program.threads.len()];
+    match search.run() {
+        Flow::GiveUp => Err(Error::TooLarge(search.steps)),
+        _ => Ok((search.outcomes, search.verdict.race == Some(true))),
+    }
+}
+
+/// Whether any two operations of any ways could be in a data race. A quick look that spares the
+/// search for races in programs that have strong operations only.
+fn may_race(ways: &[Vec<Local>], options: &Options) -> bool {
+    if !options.clauses.has(Clause::RaceStrong) {
+        return true;
+    }
+    let mut kinds: Vec<&Event> = vec![];
+    for event in ways.iter().flatten().flat_map(|way| &way.events) {
+        let Some(access) = event.access() else { continue };
+        let known = kinds.iter().any(|k| {
+            k.thread == event.thread
+                && k.instruction == event.instruction
+                && k.is_write() == event.is_write()
+                && k.access().is_some_and(|a| a.overlaps_completely(access) && a.order == access.order)
+        });
+        if !known {
+            kinds.push(event);
+        }
+    }
+    kinds.iter().enumerate().any(|(index, x)| {
+        kinds[..index].iter().any(|y| {
+            let (Some(p), Some(q)) = (x.access(), y.access()) else { return false };
+            let apart = x.thread != y.thread || x.asynchronous || y.asynchronous || p.proxy != q.proxy;
+            let same_operation = x.thread == y.thread && x.instruction == y.instruction;
+            apart
+                && !same_operation
+                && p.overlaps(q)
+                && (x.is_write() || y.is_write())
+                && !strong::morally_strong(options, x, y)
+        })
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    /// Everything, with the number of executions.
+    All,
+    /// Every outcome.
+    Outcomes,
+    /// One execution that satisfies the condition.
+    Condition,
+    /// One execution with a race.
+    Race,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Found,
+    GiveUp,
+}
+
+struct Search<'a> {
+    program: &'a Program,
+    condition: &'a Condition,
+    options: &'a Options,
+    ways: &'a [Vec<Local>],
+    goal: Goal,
+    budget: u64,
+    steps: u64,
+    /// For each thread an earlier one that it can be interchanged with.
+    twins: Vec<Option<usize>>,
+    chosen: Vec<usize>,
+    weight: u64,
+    count: u64,
+    execution: Execution,
+    verdict: Verdict,
+    outcomes: BTreeSet<Outcome>,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        program: &'a Program,
+        condition: &'a Condition,
+        options: &'a Options,
+        ways: &'a [Vec<Local>],
+        goal: Goal,
+    ) -> Self {
+        Self {
+            program,
+            condition,
+            options,
+            ways,
+            goal,
+            budget: options.budget,
+            steps: 0,
+            twins: crate::symmetry::twins(program, condition, ways),
+            chosen: vec![],
+            weight: 1,
+            count: 0,
+            execution: Execution::default(),
+            verdict: Verdict::default(),
+            outcomes: BTreeSet::new(),
+        }
+    }
+
+    fn run(&mut self) -> Flow {
+        self.threads()
+    }
+
+    /// Gives the next thread a way.
+    fn threads(&mut self) -> Flow {
+        let thread = self.chosen.len();
+        if thread == self.ways.len() {
+            return self.candidate();
+        }
+        let ways = self.ways;
+        let first = self.twins[thread].map_or(0, |twin| self.chosen[twin]);
+        for way in first..ways[thread].len() {
+            self.chosen.push(way);
+            let hopeless = self.goal == Goal::Condition && {
+                // With this thread alone first: most ways are out by their own registers.
+                let alone = self.possible(|other| (other == thread).then_some(way));
+                alone == Some(false) || self.possible(|t| self.chosen.get(t).copied()) == Some(false)
+            };
+            let flow = if hopeless { Flow::Continue } else { self.threads() };
+            self.chosen.pop();
+            if flow != Flow::Continue {
+                return flow;
+            }
+        }
+        Flow::Continue
+    }
+
+    /// The condition where only some threads have a way.
+    fn possible(&self, way: impl Fn(usize) -> Option<usize>) -> Option<bool> {
+        self.condition.evaluate(&|term| match term {
+            Term::Number(number) => Some(number),
+            Term::Register(thread, register) => {
+                way(thread).map(|way| self.ways[thread][way].registers[register])
+            }
+            Term::Memory(_) => None,
+        })
+    }
+
+    /// All threads have a way.
+    fn candidate(&mut self) -> Flow {
+        self.steps += 1;
+        if self.steps > self.budget {
+            return Flow::GiveUp;
+        }
+        let ways = self.chosen.iter().zip(self.ways).map(|(way, ways)| &ways[*way]).collect();
+        let Some(candidate) = Candidate::new(self.program, self.options, ways) else {
+            return Flow::Continue;
+        };
+        self.weight = crate::symmetry::weight(&self.twins, &self.chosen);
+        for meeting in &candidate.meetings {
+            let mut graph = candidate.graph.clone();
+            for (a, b) in &meeting.edges {
+                graph.add(*a, *b);
+            }
+            let mut decisions = Decisions {
+                reads: candidate.sources.iter().map(|c| (c.ways.len() == 1).then_some(0)).collect(),
+                ..Decisions::default()
+            };
+            let flow = self.reads(&candidate, &graph, &mut decisions);
+            if flow != Flow::Continue {
+                return flow;
+            }
+        }
+        Flow::Continue
+    }
+
+    fn derive(&mut self, candidate: &Candidate<'_>, graph: &Relation, decisions: &Decisions) -> bool {
+        self.steps += 1;
+        self.execution.derive(candidate, graph, decisions)
+    }
+
+    /// Gives the next read its sources.
+    fn reads(
+        &mut self,
+        candidate: &Candidate<'_>,
+        graph: &Relation,
+        decisions: &mut Decisions,
+    ) -> Flow {
+        let Some(read) = decisions.reads.iter().position(Option::is_none) else {
+            if !thin_air::holds(candidate, decisions, self.ways) {
+                return Flow::Continue;
+            }
+            return self.orders(candidate, graph, decisions);
+        };
+        if !self.derive(candidate, graph, decisions) {
+            return Flow::Continue;
+        }
+        if self.steps > self.budget {
+            return Flow::GiveUp;
+        }
+        for way in 0..candidate.sources[read].ways.len() {
+            decisions.reads[read] = Some(way);
+            let flow = self.reads(candidate, graph, decisions);
+            decisions.reads[read] = None;
+            if flow != Flow::Continue {
+                return flow;
+            }
+        }
+        Flow::Continue
+    }
+
+    /// Orders the next pair of fence.sc or of writes.
+    fn orders(
+        &mut self,
+        candidate: &Candidate<'_>,
+        graph: &Relation,
+        decisions: &mut Decisions,
+    ) -> Flow {
+        if !self.derive(candidate, graph, decisions) {
+            return Flow::Continue;
+        }
+        if self.steps > self.budget {
+            return Flow::GiveUp;
+        }
+        let (fences, writes) = (decisions.fences.len(), decisions.writes.len());
+        let flow = self.next_order(candidate, graph, decisions);
+        decisions.fences.truncate(fences);
+        decisions.writes.truncate(writes);
+        flow
+    }
+
+    fn next_order(
+        &mut self,
+        candidate: &Candidate<'_>,
+        graph: &Relation,
+        decisions: &mut Decisions,
+    ) -> Flow {
+        let directed = matches!(self.goal, Goal::Condition | Goal::Race);
+        if directed && self.open(candidate, decisions).nth(MANY).is_some() {
+            if !self.propagate(candidate, graph, decisions) {
+                return Flow::Continue;
+            }
+            let flow = self.guess(candidate, graph, decisions);
+            if flow != Flow::Continue || !self.derive(candidate, graph, decisions) {
+                return flow;
+            }
+            if self.steps > self.budget {
+                return Flow::GiveUp;
+            }
+        }
+        let next = self.open(candidate, decisions).next();
+        let Some((a, b, is_fence)) = next else { return self.complete(candidate, decisions) };
+        for (a, b) in [(a, b), (b, a)] {
+            let pairs = if is_fence { &mut decisions.fences } else { &mut decisions.writes };
+            pairs.push((a, b));
+            let flow = self.orders(candidate, graph, decisions);
+            let pairs = if is_fence { &mut decisions.fences } else { &mut decisions.writes };
+            pairs.pop();
+            if flow != Flow::Continue {
+                return flow;
+            }
+        }
+        Flow::Continue
+    }
+
+    /// Pairs that are to be ordered and are not yet; whether they are fences.
+    fn open<'c>(
+        &'c self,
+        candidate: &'c Candidate<'_>,
+        decisions: &'c Decisions,
+    ) -> impl Iterator<Item = (usize, usize, bool)> + 'c {
+        let strict = self.options.clauses.has(Clause::FenceSc);
+        let fences = candidate.fence_pairs.iter().filter(move |(a, b)| {
+            // The axiom Fence-SC: where causality orders two fences, their order follows it.
+            let known = strict
+                && (self.execution.base(candidate, *a, *b) || self.execution.base(candidate, *b, *a));
+            !known && !decisions.fences.contains(&(*a, *b)) && !decisions.fences.contains(&(*b, *a))
+        });
+        let writes = candidate.write_pairs.iter().filter(|(a, b)| {
+            !self.execution.coherence.has(*a, *b) && !self.execution.coherence.has(*b, *a)
+        });
+        fences.map(|(a, b)| (*a, *b, true)).chain(writes.map(|(a, b)| (*a, *b, false)))
+    }
+
+    /// Orders every pair of which only one direction is consistent. Says whether all pairs still
+    /// have one.
+    fn propagate(
+        &mut self,
+        candidate: &Candidate<'_>,
+        graph: &Relation,
+        decisions: &mut Decisions,
+    ) -> bool {
+        loop {
+            let mut forced = false;
+            let open: Vec<_> = self.open(candidate, decisions).collect();
+            for (a, b, is_fence) in open {
+                let mut holds = [false; 2];
+                for (possible, pair) in holds.iter_mut().zip([(a, b), (b, a)]) {
+                    let pairs = if is_fence { &mut decisions.fences } else { &mut decisions.writes };
+                    pairs.push(pair);
+                    *possible = self.derive(candidate, graph, decisions);
+                    let pairs = if is_fence { &mut decisions.fences } else { &mut decisions.writes };
+                    pairs.pop();
+                }
+                let pair = match holds {
+                    [false, false] => return false,
+                    [true, true] => continue,
+                    [true, false] => (a, b),
+                    [false, true] => (b, a),
+                };
+                let pairs = if is_fence { &mut decisions.fences } else { &mut decisions.writes };
+                pairs.push(pair);
+                forced = true;
+            }
+            if !self.derive(candidate, graph, decisions) {
+                return false;
+            }
+            if !forced || self.steps > self.budget {
+                return true;
+            }
+        }
+    }
+
+    /// Orders everything that is open along one order that agrees with base causality. Mostly that
+    /// is consistent; if not, the pairs are tried one by one.
+    fn guess(
+        &mut self,
+        candidate: &Candidate<'_>,
+        graph: &Relation,
+        decisions: &Decisions,
+    ) -> Flow {
+        let mut rank: Vec<usize> = (0..candidate.events.len()).collect();
+        let before: Vec<usize> = rank
+            .iter()
+            .map(|event| {
+                rank.iter()
+                    .filter(|other| {
+                        self.execution.base(candidate, **other, *event)
+                            || self.execution.coherence.has(**other, *event)
+                    })
+                    .count()
+            })
+            .collect();
+        rank.sort_by_key(|event| (before[*event], *event));
+        let place = |event: usize| rank.iter().position(|other| *other == event);
+        let mut guess = decisions.clone();
+        for (a, b, is_fence) in self.open(candidate, decisions) {
+            let pair = if place(a) < place(b) { (a, b) } else { (b, a) };
+            if is_fence { guess.fences.push(pair) } else { guess.writes.push(pair) }
+        }
+        if self.derive(candidate, graph, &guess) && self.open(candidate, &guess).next().is_none() {
+            return self.complete(candidate, &guess);
+        }
+        Flow::Continue
+    }
+
+    /// A consistent, completed execution.
+    fn complete(&mut self, candidate: &Candidate<'_>, decisions: &Decisions) -> Flow {
+        self.count += self.weight;
+        if self.goal == Goal::Outcomes {
+            self.record(candidate);
+        } else if !self.verdict.allowed && self.goal != Goal::Race {
+            let memory = self.satisfying(candidate);
+            if let Some(memory) = memory {
+                self.verdict.allowed = true;
+                self.verdict.witness =
+                    Some(Witness::new(candidate, &self.execution, decisions, memory, None));
+                if self.goal == Goal::Condition {
+                    return Flow::Found;
+                }
+            }
+        }
+        let search_race = self.verdict.race != Some(false) && self.goal != Goal::Condition;
+        if search_race {
+            let races: Vec<_> = race::races(candidate, &self.execution).collect();
+            for race in &races {
+                self.verdict.mixed_size |= race.mixed_size;
+                self.verdict.undefined |= race.asynchronous;
+            }
+            if let (Some(race), None) = (races.first(), self.verdict.race) {
+                self.verdict.race = Some(true);
+                self.verdict.racing =
+                    Some(Witness::new(candidate, &self.execution, decisions, vec![], Some(*race)));
+            }
+            if !races.is_empty() && self.goal == Goal::Race {
+                return Flow::Found;
+            }
+        }
+        Flow::Continue
+    }
+
+    /// Final values that satisfy the condition, of the memories that it names.
+    fn satisfying(&self, candidate: &Candidate<'_>) -> Option<Vec<(usize, u128)>> {
+        let mut named = BTreeSet::new();
+        self.condition.terms(&mut |term| {
+            if let Term::Memory(memory) = term {
+                named.insert(memory);
+            }
+        });
+        let choices: Vec<Vec<u128>> =
+            named.iter().map(|memory| self.finals(candidate, *memory)).collect();
+        combinations(&choices, &mut |values| {
+            let memory: Vec<(usize, u128)> =
+                named.iter().copied().zip(values.iter().copied()).collect();
+            let value = |term| match term {
+                Term::Number(number) => Some(number),
+                Term::Register(thread, register) => Some(candidate.register(thread, register)),
+                Term::Memory(memory_term) => {
+                    memory.iter().find(|(m, _)| *m == memory_term).map(|(_, value)| *value)
+                }
+            };
+            (self.condition.evaluate(&value) == Some(true)).then(|| memory.clone())
+        })
+    }
+
+    fn record(&mut self, candidate: &Candidate<'_>) {
+        let registers: Vec<Vec<u128>> =
+            candidate.ways.iter().map(|way| way.registers.clone()).collect();
+        let choices: Vec<Vec<u128>> =
+            (0..self.program.memories.len()).map(|memory| self.finals(candidate, memory)).collect();
+        let mut found = vec![];
+        combinations(&choices, &mut |values| {
+            found.push(Outcome { registers: registers.clone(), memory: values.to_vec() });
+            None::<()>
+        });
+        self.outcomes.extend(found);
+    }
+
+    /// The values that a memory can have at the end: of any coherence-maximal write.
+    fn finals(&self, candidate: &Candidate<'_>, memory: usize) -> Vec<u128> {
+        final_values(candidate, &self.execution.coherence, memory)
+    }
+}
+
+/// With more open pairs than this, a directed search looks for forced ones first.
+const MANY: usize = 6;
+
+/// Calls `each` with every combination of one value of each list until it answers.
+fn combinations<T>(
+    choices: &[Vec<u128>],
+    each: &mut impl FnMut(&[u128]) -> Option<T>,
+) -> Option<T> {
+    fn step<T>(
+        choices: &[Vec<u128>],
+        values: &mut Vec<u128>,
+        each: &mut impl FnMut(&[u128]) -> Option<T>,
+    ) -> Option<T> {
+        let Some(values_here) = choices.get(values.len()) else { return each(values) };
+        for value in values_here {
+            values.push(*value);
+            let answer = step(choices, values, each);
+            values.pop();
+            if answer.is_some() {
+                return answer;
+            }
+        }
+        None
+    }
+    step(choices, &mut vec![], each)
+}
+
+/// The values that a memory can have at the end, given coherence order: bytes that the same writes
+/// cover come from one maximal write among them.
+fn final_values(candidate: &Candidate<'_>, coherence: &Relation, memory: usize) -> Vec<u128> {
+    let declared = &candidate.program.memories[memory];
+    let mut groups: Vec<(Vec<usize>, Vec<u32>)> = vec![];
+    for at in 0..declared.init.len().min(16) as u32 {
+        let covers = |write: &usize| {
+            candidate.events[*write].access().is_some_and(|w| {
+                w.memory == memory && w.offset <= at && at < w.offset + w.bytes
+            })
+        };
+        let cover: Vec<usize> = candidate.writes.iter().copied().filter(covers).collect();
+        match groups.iter_mut().find(|(known, _)| *known == cover) {
+            Some((_, bytes)) => bytes.push(at),
+            None => groups.push((cover, vec![at])),
+        }
+    }
+    let mut values = BTreeSet::from([0u128]);
+    for (cover, bytes) in groups {
+        let maximal =
+            cover.iter().filter(|w| !cover.iter().any(|other| coherence.has(**w, *other)));
+        let mut parts: BTreeSet<u128> = maximal
+            .filter_map(|write| candidate.events[*write].access())
+            .map(|access| part(&bytes, |at| access.byte(at)))
+            .collect();
+        if cover.is_empty() {
+            parts.insert(part(&bytes, |at| declared.init[at as usize]));
+        }
+        values = values.iter().flat_map(|value| parts.iter().map(move |p| value | p)).collect();
+    }
+    let whole = if declared.ty.bytes as usize == declared.init.len() {
+        declared.ty
+    } else {
+        crate::program::Type { bytes: declared.init.len().min(16) as u32, signed: false }
+    };
+    values.into_iter().map(|value| whole.wrap(value)).collect()
+}
+
+fn part(bytes: &[u32], byte: impl Fn(u32) -> u8) -> u128 {
+    bytes.iter().fold(0, |all, at| all | u128::from(byte(*at)) << (8 * at))
+}

@@ -1,0 +1,80 @@
+//! Synchronisation at run time (section 8.9.4, clauses 1 and 4). Barriers are in `barrier`.
+
+use crate::candidate::Candidate;
+use crate::event::Object;
+use crate::execution::Decisions;
+use crate::options::Clause;
+use crate::pattern;
+use crate::relation::Relation;
+
+/// The pairs, from the node of the end of the first to the start of the second.
+pub fn derive(
+    candidate: &Candidate<'_>,
+    observation: &Relation,
+    decisions: &Decisions,
+    pairs: &mut Vec<(usize, usize)>,
+) {
+    let clauses = candidate.options.clauses;
+    pairs.clear();
+    // 1. fence.sc operations in the Fence-SC order.
+    if clauses.has(Clause::FenceScSynchronises) {
+        pairs.extend(&decisions.fences);
+    }
+    // 4. Release patterns with the acquire patterns that observe them.
+    if !clauses.has(Clause::PatternsSynchronise) {
+        return;
+    }
+    for &write in &candidate.writes {
+        if candidate.releases[write].is_empty() {
+            continue;
+        }
+        for read in observation.successors(write) {
+            for &first in &candidate.releases[write] {
+                for &last in &candidate.acquires[read] {
+                    pattern_pair(candidate, [first, write, read, last], pairs);
+                }
+            }
+        }
+    }
+    // Acquire pattern 4: a wait that saw the completion, then an acquiring fence.
+    for &(read, completion) in &candidate.awaited {
+        for wait in observation.successors(completion) {
+            let event = &candidate.events[wait];
+            if event.access().is_none_or(|access| access.object != Object::Passed) {
+                continue;
+            }
+            for (last, fence) in candidate.events.iter().enumerate() {
+                if !event.precedes(fence) || !pattern::is_acquiring_fence(fence) {
+                    continue;
+                }
+                for &write in &candidate.writes {
+                    if observation.has(write, read) {
+                        for &first in &candidate.releases[write] {
+                            pattern_pair(candidate, [first, write, read, last], pairs);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A release pattern (first instruction, write) whose write reaches the read of an acquire pattern
+/// (read, last instruction).
+fn pattern_pair(
+    candidate: &Candidate<'_>,
+    [first, write, read, last]: [usize; 4],
+    pairs: &mut Vec<(usize, usize)>,
+) {
+    let clauses = candidate.options.clauses;
+    let (x, y) = (&candidate.events[first], &candidate.events[last]);
+    // Operations of one thread are ordered already, unless one of them is outside program order.
+    if x.thread == y.thread && !x.asynchronous {
+        return;
+    }
+    if candidate.strong.has(first, last) || !clauses.has(Clause::PatternsStrong) {
+        let from = if clauses.has(Clause::ReleaseFirst) { first } else { write };
+        let to = if clauses.has(Clause::AcquireLast) { last } else { read };
+        pairs.push((candidate.done[from], to));
+    }
+}

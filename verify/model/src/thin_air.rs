@@ -1,0 +1,121 @@
+//! No-thin-air (section 8.10.4): values do not justify themselves.
+//!
+//! Values only ever come from the least fixed point of `local`. What is left is that a value which
+//! some other execution can produce must not justify itself in this one. Reads-from and
+//! dependencies without a cycle are fine, by a quick look at syntactic dependencies. If there is a
+//! cycle, what counts is not the syntax (an implementation may use any reasoning to see that a store
+//! does not depend on a load) but this: a write is *justified* once the reads that are justified fix
+//! it, whatever all other reads of its thread return; a read is justified once its sources are.
+
+use crate::candidate::Candidate;
+use crate::event::Event;
+use crate::execution::Decisions;
+use crate::local::Local;
+use crate::options::Clause;
+use crate::relation::Relation;
+
+/// Whether every value of the execution is justified. `alternatives` are all ways of each thread.
+pub fn holds(
+    candidate: &Candidate<'_>,
+    decisions: &Decisions,
+    alternatives: &[Vec<Local>],
+) -> bool {
+    if !candidate.options.clauses.has(Clause::NoThinAir) {
+        return true;
+    }
+    let mut graph = Relation::new(candidate.events.len());
+    for (index, way) in decisions.reads.iter().enumerate() {
+        let Some(way) = way else { continue };
+        for write in candidate.sources[index].ways[*way].iter().filter_map(|(_, write)| *write) {
+            graph.add(write, candidate.reads[index]);
+        }
+    }
+    for (thread, way) in candidate.ways.iter().enumerate() {
+        let start = candidate.starts[thread];
+        for (event, depends) in way.depends.iter().enumerate() {
+            let write = start + event;
+            for read in 0..way.events.len().min(event) {
+                if depends >> read.min(127) & 1 == 1 && way.events[read].is_read() {
+                    graph.add(start + read, write);
+                }
+            }
+        }
+    }
+    graph.is_acyclic() || justified(candidate, decisions, alternatives)
+}
+
+/// The semantic question, by iteration from nothing.
+pub fn justified(
+    candidate: &Candidate<'_>,
+    decisions: &Decisions,
+    alternatives: &[Vec<Local>],
+) -> bool {
+    let count = candidate.events.len();
+    let mut done = vec![false; count];
+    loop {
+        let mut grown = false;
+        for (index, &read) in candidate.reads.iter().enumerate() {
+            let way = decisions.reads[index].map(|way| &candidate.sources[index].ways[way]);
+            let known = |write: &Option<usize>| write.is_none_or(|write| done[write]);
+            if !done[read] && way.is_some_and(|way| way.iter().all(|(_, write)| known(write))) {
+                done[read] = true;
+                grown = true;
+            }
+        }
+        for &write in &candidate.writes {
+            if !done[write] && is_fixed(candidate, &done, write, alternatives) {
+                done[write] = true;
+                grown = true;
+            }
+        }
+        if !grown {
+            return candidate.writes.iter().chain(&candidate.reads).all(|event| done[*event]);
+        }
+    }
+}
+
+/// Whether every way of the thread that agrees with the justified reads has this write.
+fn is_fixed(
+    candidate: &Candidate<'_>,
+    done: &[bool],
+    write: usize,
+    alternatives: &[Vec<Local>],
+) -> bool {
+    let event = &candidate.events[write];
+    let thread = event.thread;
+    let start = candidate.starts[thread];
+    let own = &candidate.ways[thread].events;
+    let mine = &own[write - start];
+    // The n-th write of its kind in the thread.
+    let number = own[..write - start].iter().filter(|other| same_write(other, mine)).count();
+    alternatives[thread].iter().all(|other| {
+        let agrees = own.iter().enumerate().filter(|(index, e)| e.is_read() && done[start + index]).all(
+            |(_, read)| {
+                let twin = other.events.iter().find(|e| {
+                    e.is_read()
+                        && e.instruction == read.instruction
+                        && e.occurrence == read.occurrence
+                        && e.access().zip(read.access()).is_some_and(|(a, b)| a.overlaps_completely(b))
+                });
+                twin.is_none_or(|twin| {
+                    twin.access().map(|access| access.value) == read.access().map(|access| access.value)
+                })
+            },
+        );
+        !agrees || other.events.iter().filter(|e| same_write(e, mine)).count() > number
+    })
+}
+
+fn same_write(a: &Event, b: &Event) -> bool {
+    match (a.access(), b.access()) {
+        (Some(x), Some(y)) if a.is_write() && b.is_write() => {
+            x.overlaps_completely(y)
+                && x.value == y.value
+                && x.order == y.order
+                && x.proxy == y.proxy
+                && x.is_atomic() == y.is_atomic()
+                && a.asynchronous == b.asynchronous
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,228 @@
+//! An execution to look at: who did what, and which relations held.
+
+use crate::candidate::Candidate;
+use crate::event::{Event, Kind};
+use crate::execution::{Decisions, Execution};
+use crate::race::Race;
+
+mod dot;
+mod svg;
+mod text;
+
+/// An execution, freed from the search that found it.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// Names and places of the threads.
+    pub threads: Vec<String>,
+    /// The operations.
+    pub events: Vec<Event>,
+    /// What each says: its label in drawings.
+    pub labels: Vec<String>,
+    /// Pairs of events.
+    pub edges: Vec<Edge>,
+    /// Reads of initial values.
+    pub initial: Vec<usize>,
+    /// Final values that the condition needed, by name.
+    pub finals: Vec<(String, u128)>,
+    /// Final registers, by `THREAD:REGISTER`.
+    pub registers: Vec<(String, u128)>,
+    /// The race, if this is an example of one.
+    pub race: Option<(usize, usize)>,
+}
+
+/// A pair of events and the relation that holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// From.
+    pub from: usize,
+    /// To.
+    pub to: usize,
+    /// Which relation.
+    pub relation: Name,
+}
+
+/// The relations that are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Name {
+    /// Reads-from.
+    ReadsFrom,
+    /// Coherence order.
+    Coherence,
+    /// From-reads.
+    FromReads,
+    /// Synchronises-with.
+    Synchronises,
+    /// Fence-SC order.
+    FenceSc,
+    /// A data race.
+    Race,
+}
+
+impl Name {
+    /// All, in the order of legends.
+    pub const ALL: [Name; 6] = [
+        Name::ReadsFrom,
+        Name::Coherence,
+        Name::FromReads,
+        Name::Synchronises,
+        Name::FenceSc,
+        Name::Race,
+    ];
+
+    /// As the field abbreviates it.
+    pub fn short(self) -> &'static str {
+        match self {
+            Name::ReadsFrom => "rf",
+            Name::Coherence => "co",
+            Name::FromReads => "fr",
+            Name::Synchronises => "sync",
+            Name::FenceSc => "sc",
+            Name::Race => "race",
+        }
+    }
+
+    /// In words.
+    pub fn long(self) -> &'static str {
+        match self {
+            Name::ReadsFrom => "reads-from",
+            Name::Coherence => "coherence order",
+            Name::FromReads => "from-reads",
+            Name::Synchronises => "synchronises with",
+            Name::FenceSc => "Fence-SC order",
+            Name::Race => "data race",
+        }
+    }
+
+    /// The colour in drawings.
+    pub fn colour(self) -> &'static str {
+        match self {
+            Name::ReadsFrom => "#c0392b",
+            Name::Coherence => "#8e5a2b",
+            Name::FromReads => "#d68910",
+            Name::Synchronises => "#1f6fb2",
+            Name::FenceSc => "#6c3483",
+            Name::Race => "#e91e63",
+        }
+    }
+}
+
+impl Witness {
+    /// What the search decided, and what follows.
+    pub fn new(
+        candidate: &Candidate<'_>,
+        execution: &Execution,
+        decisions: &Decisions,
+        memory: Vec<(usize, u128)>,
+        race: Option<Race>,
+    ) -> Self {
+        let program = candidate.program;
+        let mut edges = vec![];
+        let mut add = |from: usize, to: usize, relation: Name| {
+            let edge = Edge { from, to, relation };
+            if from != to && !edges.contains(&edge) {
+                edges.push(edge);
+            }
+        };
+        for (write, read) in execution.reads_from.pairs() {
+            add(write, read, Name::ReadsFrom);
+        }
+        // Coherence and Fence-SC without what follows by transitivity.
+        for (a, b) in execution.coherence.pairs() {
+            let between = execution.coherence.successors(a).any(|m| execution.coherence.has(m, b));
+            if !between && candidate.meeting.has(a, b) {
+                add(a, b, Name::Coherence);
+            }
+        }
+        for (read, write) in execution.from_reads.pairs() {
+            let own = candidate.events[read].access().and_then(|access| access.partner);
+            let earlier = execution
+                .from_reads
+                .successors(read)
+                .any(|other| execution.coherence.has(other, write));
+            if own != Some(write) && !earlier {
+                add(read, write, Name::FromReads);
+            }
+        }
+        let event_of = |node: usize| {
+            candidate.done.iter().position(|n| *n == node).unwrap_or(node.min(candidate.events.len() - 1))
+        };
+        let fences = &decisions.fences;
+        for (from, to) in &execution.synchronises {
+            if !fences.contains(&(*from, *to)) {
+                add(event_of(*from), *to, Name::Synchronises);
+            }
+        }
+        for meeting in candidate.meetings.iter().take(1) {
+            for (from, to) in &meeting.edges {
+                if candidate.events[*from].thread != candidate.events[*to].thread {
+                    add(*from, *to, Name::Synchronises);
+                }
+            }
+        }
+        for (a, b) in fences {
+            add(*a, *b, Name::FenceSc);
+        }
+        if let Some(race) = race {
+            add(race.a, race.b, Name::Race);
+        }
+        let mut initial = vec![];
+        for (index, way) in decisions.reads.iter().enumerate() {
+            if let Some(way) = way
+                && candidate.sources[index].ways[*way].iter().any(|(_, source)| source.is_none())
+            {
+                initial.push(candidate.reads[index]);
+            }
+        }
+        let labels = candidate.events.iter().map(|event| label(candidate, event)).collect();
+        let mut registers = vec![];
+        for (thread, way) in program.threads.iter().zip(&candidate.ways) {
+            for (name, value) in thread.registers.iter().zip(&way.registers) {
+                registers.push((format!("{}:{name}", thread.name), *value));
+            }
+        }
+        Witness {
+            threads: program
+                .threads
+                .iter()
+                .map(|thread| format!("{} ({})", thread.name, thread.place))
+                .collect(),
+            events: candidate.events.clone(),
+            labels,
+            edges,
+            initial,
+            finals: memory
+                .into_iter()
+                .map(|(memory, value)| (program.memories[memory].name.clone(), value))
+                .collect(),
+            registers,
+            race: race.map(|race| (race.a, race.b)),
+        }
+    }
+}
+
+/// What an operation is called in drawings: `W release.gpu [flag] = 1`.
+fn label(candidate: &Candidate<'_>, event: &Event) -> String {
+    let program = candidate.program;
+    let access = |letter: &str, access: &crate::event::Access| {
+        let view = program
+            .views
+            .iter()
+            .find(|view| view.memory == access.memory && view.address == access.address)
+            .map_or("?", |view| view.name.as_str());
+        let at = if access.offset == 0 { String::new() } else { format!("+{}", access.offset) };
+        let proxy = match access.proxy {
+            crate::program::Proxy::Generic => String::new(),
+            proxy => format!(" ({proxy})"),
+        };
+        format!("{letter} {} [{view}{at}] = {:#x}{proxy}", access.order, access.value)
+    };
+    match &event.kind {
+        Kind::Read(a) => access(if a.is_atomic() { "RMW R" } else { "R" }, a),
+        Kind::Write(a) => access(if a.is_atomic() { "RMW W" } else { "W" }, a),
+        Kind::Wait(_) => "wait".to_owned(),
+        _ => program.threads[event.thread]
+            .code
+            .get(event.instruction)
+            .map_or_else(String::new, |instruction| instruction.text.clone()),
+    }
+}
