@@ -116,47 +116,41 @@ macro_rules! atoms {
 
 atoms! {
     /// `atom.sem.scope.space.add.type d, [a], v;` Integers wrap; floats round to nearest even, packed ones
-    /// keep subnormals. PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX 7.8, sm_90;
-    /// `.bf16x2`: PTX 7.8, sm_90).
+    /// keep subnormals. PTX 6.0, sm_70;
+    /// `.bf16x2`: PTX 7.8, sm_90.
     ///
     /// A packed pair is two additions, not one.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7, A12 (packed pairs).
     atom_add<Add by add_number> = ".add";
-    /// `atom.sem.scope.space.min.type d, [a], v;` PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`:
-    /// PTX 7.8, sm_90).
+    /// `atom.sem.scope.space.min.type d, [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7.
     atom_min<MinMax by min_max_number> = ".min";
-    /// `atom.sem.scope.space.max.type d, [a], v;` PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`:
-    /// PTX 7.8, sm_90).
+    /// `atom.sem.scope.space.max.type d, [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7.
     atom_max<MinMax by min_max_number> = ".max";
-    /// `atom.sem.scope.space.and.bN d, [a], v;` PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`:
-    /// PTX 7.8, sm_90).
+    /// `atom.sem.scope.space.and.bN d, [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7.
     atom_and<Bitwise by bits_32_64> = ".and";
-    /// `atom.sem.scope.space.or.bN d, [a], v;` PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX
-    /// 7.8, sm_90).
+    /// `atom.sem.scope.space.or.bN d, [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7.
     atom_or<Bitwise by bits_32_64> = ".or";
-    /// `atom.sem.scope.space.xor.bN d, [a], v;` PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`:
-    /// PTX 7.8, sm_90).
+    /// `atom.sem.scope.space.xor.bN d, [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7.
     atom_xor<Bitwise by bits_32_64> = ".xor";
-    /// `atom.sem.scope.space.exch.bN d, [a], v;` PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`:
-    /// PTX 7.8, sm_90).
+    /// `atom.sem.scope.space.exch.bN d, [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7.
     atom_exch<Exchange by bits_32_64> = ".exch";
 }
 
-/// `atom.sem.scope.space.cas.bN d, [a], expected, new;` PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70;
-/// `.b16`: PTX 6.3, sm_70; `.cluster`: PTX 7.8, sm_90).
+/// `atom.sem.scope.space.cas.bN d, [a], expected, new;` PTX 6.0, sm_70;
+/// `.b16`: PTX 6.3, sm_70.
 ///
 /// Returns what was there; the swap happened if that is `expected`, bit by bit.
 ///
@@ -214,13 +208,12 @@ macro_rules! wrapping_atoms {
 }
 
 wrapping_atoms! {
-    /// `atom.sem.scope.space.inc.u32 d, [a], bound;` Adds one; from `bound` or above it goes to zero. PTX
-    /// 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX 7.8, sm_90).
+    /// `atom.sem.scope.space.inc.u32 d, [a], bound;` Adds one; from `bound` or above it goes to zero. PTX 6.0, sm_70.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7.
     atom_inc = ".inc";
     /// `atom.sem.scope.space.dec.u32 d, [a], bound;` Subtracts one; from zero, or from above `bound`, it
-    /// goes to `bound`. PTX 1.1 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX 7.8, sm_90).
+    /// goes to `bound`. PTX 6.0, sm_70.
     ///
     /// ISA: *atom*. Can break A3 (relaxed), A5, A7.
     atom_dec = ".dec";

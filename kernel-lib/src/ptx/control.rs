@@ -56,7 +56,7 @@ pub fn griddepcontrol_wait() {
     device! { asm!("griddepcontrol.wait;", options(nostack)) }
 }
 
-/// `setmaxnreg.inc.sync.aligned.u32 n;` PTX 8.0, sm_90a; sm_100a from PTX 8.6.
+/// `setmaxnreg.inc.sync.aligned.u32 n;` PTX 8.0, sm_90a, sm_100a, sm_103a, sm_110a, sm_120a.
 ///
 /// Waits for registers to be free, then raises this warp's limit to `REGISTERS`.
 ///
@@ -78,7 +78,7 @@ pub unsafe fn setmaxnreg_inc<const REGISTERS: u32>() {
     }
 }
 
-/// `setmaxnreg.dec.sync.aligned.u32 n;` PTX 8.0, sm_90a; sm_100a from PTX 8.6.
+/// `setmaxnreg.dec.sync.aligned.u32 n;` PTX 8.0, sm_90a, sm_100a, sm_103a, sm_110a, sm_120a.
 ///
 /// Lowers this warp's limit to `REGISTERS` and frees the rest.
 ///

@@ -13,8 +13,8 @@ use super::addr::{Addr, Generic, Memory};
 use crate::scope::Scope;
 use crate::sem::FenceSem;
 
-/// `fence.sem.scope;` with `.sem` = `.sc`, `.acq_rel` (PTX 6.0, sm_70), `.acquire`, `.release`
-/// (PTX 8.6, sm_90); `.cluster`: PTX 7.8, sm_90.
+/// `fence.sem.scope;` with `.sem` = `.sc`, `.acq_rel`, `.acquire`, `.release`. PTX 6.0, sm_70; `.acquire`
+/// and `.release`: PTX 8.6, sm_90.
 ///
 /// ISA: *membar/fence*, 8.8. Can break A5 and A8 (`AcqRel` where `Sc` is needed).
 #[inline(always)]

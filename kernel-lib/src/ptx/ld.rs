@@ -12,8 +12,7 @@ use super::word::{Word, Word32};
 use crate::scope::Scope;
 use crate::sem::LoadSem;
 
-/// `ld.sem.scope.space.bN d, [a];` with `.sem` = `.relaxed`, `.acquire`. PTX 6.0, sm_70;
-/// `.cluster` and `.shared::cluster`: PTX 7.8, sm_90.
+/// `ld.sem.scope.space.bN d, [a];` with `.sem` = `.relaxed`, `.acquire`. PTX 6.0, sm_70.
 ///
 /// ISA: *ld*, 8.8. Can break A3 (relaxed), A5, A7.
 ///
@@ -67,7 +66,7 @@ pub unsafe fn ld_weak<Sp: Memory, T: Word>(addr: Addr<Sp>) -> T {
     }
 }
 
-/// `ld.volatile.space.bN d, [a];` PTX 1.1; `.shared::cluster`: PTX 7.8, sm_90.
+/// `ld.volatile.space.bN d, [a];` PTX 1.1.
 ///
 /// Relaxed at system scope. It never synchronises (A6): no witness comes from it.
 ///

@@ -83,7 +83,7 @@ macro_rules! arrives {
 }
 
 arrives! {
-    /// `mbarrier.arrive.sem.scope.shared::cta.b64 state, [bar];` PTX 8.0, sm_90; `.relaxed`: PTX 8.6.
+    /// `mbarrier.arrive.sem.scope.shared::cta.b64 state, [bar];` PTX 8.0, sm_80; `.relaxed`: PTX 8.6, sm_90.
     ///
     /// One arrival. The state may be ignored: the instruction is the same.
     ///
@@ -106,8 +106,8 @@ arrives! {
     /// ISA: *mbarrier.arrive*. Can break A4 (relaxed), A5, C3, C8, C9, C10.
     arrive_expect_tx(bytes) = "mbarrier.arrive.expect_tx";
 
-    /// `mbarrier.arrive_drop.sem.scope.shared::cta.b64 state, [bar];` PTX 8.0, sm_90; `.relaxed`: PTX
-    /// 8.6.
+    /// `mbarrier.arrive_drop.sem.scope.shared::cta.b64 state, [bar];` PTX 8.0, sm_80; `.relaxed`: PTX
+    /// 8.6, sm_90.
     ///
     /// Arrives, and lowers the expected count of all later phases by one; it must not reach zero.
     ///
@@ -310,14 +310,14 @@ macro_rules! waits {
 }
 
 waits! {
-    /// `mbarrier.test_wait.sem.scope.shared::cta.b64 complete, [bar], state;` PTX 8.0, sm_90;
-    /// `.relaxed`: PTX 8.6.
+    /// `mbarrier.test_wait.sem.scope.shared::cta.b64 complete, [bar], state;` PTX 8.0, sm_80;
+    /// `.relaxed`: PTX 8.6, sm_90.
     ///
     /// ISA: *mbarrier.test_wait, mbarrier.try_wait*. Can break A5, C1, C4, C5, C6.
     test_wait(state: State as reg64 state.0) = "mbarrier.test_wait";
 
-    /// `mbarrier.test_wait.parity.sem.scope.shared::cta.b64 complete, [bar], parity;` PTX 8.0, sm_90;
-    /// `.relaxed`: PTX 8.6.
+    /// `mbarrier.test_wait.parity.sem.scope.shared::cta.b64 complete, [bar], parity;` PTX 8.0, sm_80;
+    /// `.relaxed`: PTX 8.6, sm_90.
     ///
     /// ISA: *mbarrier.test_wait, mbarrier.try_wait*. Can break A5, C1, C3, C5, C6, C13.
     test_wait_parity(parity: u32 as reg32 parity) = "mbarrier.test_wait.parity";

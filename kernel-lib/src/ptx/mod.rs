@@ -17,6 +17,11 @@
 //!   stands `anchor`, which keeps LLVM from cloning it into two arms of a branch, and in its text the
 //!   line `//@baton collective …`, by which the builder checks in the PTX that this held.
 //!
+//! # Qualifiers
+//! What a function says of its ISA version and target goes for the form as such. Wherever they stand,
+//! these need more: `.shared::cta`: PTX 7.8. `.shared::cluster`: PTX 7.8, sm_90. `.cluster`: PTX 7.8,
+//! sm_90. Below sm_90 there is no `fence.acquire` and no `fence.release`; `fence.acq_rel` serves.
+//!
 //! Off the `nvptx64` target the functions type-check and panic when called.
 
 // On other targets the bodies are gone, and with them every use of the arguments.

@@ -41,35 +41,30 @@ macro_rules! reds {
 
 reds! {
     /// `red.sem.scope.space.add.type [a], v;` Integers wrap; floats round to nearest even, packed ones
-    /// keep subnormals. PTX 1.2 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX 7.8, sm_90;
-    /// `.bf16x2`: PTX 7.8, sm_90).
+    /// keep subnormals. PTX 6.0, sm_70;
+    /// `.bf16x2`: PTX 7.8, sm_90.
     ///
     /// A packed pair is two additions, not one.
     ///
     /// ISA: *red*. Can break A2, A4 (relaxed), A5, A7, A12 (packed pairs).
     red_add<Add by add_number> = ".add";
-    /// `red.sem.scope.space.min.type [a], v;` PTX 1.2 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX
-    /// 7.8, sm_90).
+    /// `red.sem.scope.space.min.type [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *red*. Can break A2, A4 (relaxed), A5, A7.
     red_min<MinMax by min_max_number> = ".min";
-    /// `red.sem.scope.space.max.type [a], v;` PTX 1.2 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX
-    /// 7.8, sm_90).
+    /// `red.sem.scope.space.max.type [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *red*. Can break A2, A4 (relaxed), A5, A7.
     red_max<MinMax by min_max_number> = ".max";
-    /// `red.sem.scope.space.and.bN [a], v;` PTX 1.2 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX
-    /// 7.8, sm_90).
+    /// `red.sem.scope.space.and.bN [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *red*. Can break A2, A4 (relaxed), A5, A7.
     red_and<Bitwise by bits_32_64> = ".and";
-    /// `red.sem.scope.space.or.bN [a], v;` PTX 1.2 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX
-    /// 7.8, sm_90).
+    /// `red.sem.scope.space.or.bN [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *red*. Can break A2, A4 (relaxed), A5, A7.
     red_or<Bitwise by bits_32_64> = ".or";
-    /// `red.sem.scope.space.xor.bN [a], v;` PTX 1.2 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX
-    /// 7.8, sm_90).
+    /// `red.sem.scope.space.xor.bN [a], v;` PTX 6.0, sm_70.
     ///
     /// ISA: *red*. Can break A2, A4 (relaxed), A5, A7.
     red_xor<Bitwise by bits_32_64> = ".xor";
@@ -99,13 +94,12 @@ macro_rules! wrapping_reds {
 }
 
 wrapping_reds! {
-    /// `red.sem.scope.space.inc.u32 [a], bound;` Adds one; from `bound` or above it goes to zero. PTX 1.2
-    /// (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX 7.8, sm_90).
+    /// `red.sem.scope.space.inc.u32 [a], bound;` Adds one; from `bound` or above it goes to zero. PTX 6.0, sm_70.
     ///
     /// ISA: *red*. Can break A2, A4 (relaxed), A5, A7.
     red_inc = ".inc";
     /// `red.sem.scope.space.dec.u32 [a], bound;` Subtracts one; from zero, or from above `bound`, it goes
-    /// to `bound`. PTX 1.2 (`.sem`, `.scope`: PTX 6.0, sm_70; `.cluster`: PTX 7.8, sm_90).
+    /// to `bound`. PTX 6.0, sm_70.
     ///
     /// ISA: *red*. Can break A2, A4 (relaxed), A5, A7.
     red_dec = ".dec";

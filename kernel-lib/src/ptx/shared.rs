@@ -12,8 +12,10 @@ core::arch::global_asm!(".extern .shared .align 1024 .b8 baton_dynamic_shared[];
 
 /// The first byte of dynamic shared memory, aligned to 1024 bytes.
 ///
-/// `mov.u32 d, baton_dynamic_shared;` How many bytes follow is
+/// `mov.u32 d, baton_dynamic_shared;` PTX 1.0. How many bytes follow is
 /// [`dynamic_smem_size`](super::sreg::dynamic_smem_size).
+///
+/// ISA: *State spaces*.
 #[inline(always)]
 pub fn dynamic_shared() -> Addr<SharedCta> {
     device! {
@@ -62,7 +64,7 @@ pub unsafe fn getctarank(addr: Addr<SharedCluster>) -> u32 {
     }
 }
 
-/// `isspacep.space p, a;` PTX 2.0; `.shared::cluster`: PTX 7.8, sm_90. Whether `addr` lies in `Sp`.
+/// `isspacep.space p, a;` PTX 2.0. Whether `addr` lies in `Sp`.
 ///
 /// ISA: *isspacep*.
 #[inline(always)]
@@ -86,7 +88,7 @@ pub fn isspacep<Sp: Memory>(addr: Addr<Generic>) -> bool {
     }
 }
 
-/// `cvta.space.u64 d, a;` PTX 2.0; `.shared::cluster`: PTX 7.8, sm_90. The generic address of `addr`.
+/// `cvta.space.u64 d, a;` PTX 2.0. The generic address of `addr`.
 ///
 /// ISA: *cvta*.
 #[inline(always)]
@@ -106,7 +108,7 @@ pub fn cvta<Sp: Memory>(addr: Addr<Sp>) -> Addr<Generic> {
     }
 }
 
-/// `cvta.to.space.u64 d, a;` PTX 2.0; `.shared::cluster`: PTX 7.8, sm_90.
+/// `cvta.to.space.u64 d, a;` PTX 2.0.
 ///
 /// ISA: *cvta*.
 ///

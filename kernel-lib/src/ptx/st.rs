@@ -11,8 +11,7 @@ use super::word::{Word, Word32};
 use crate::scope::Scope;
 use crate::sem::StoreSem;
 
-/// `st.sem.scope.space.bN [a], v;` with `.sem` = `.relaxed`, `.release`. PTX 6.0, sm_70;
-/// `.cluster` and `.shared::cluster`: PTX 7.8, sm_90.
+/// `st.sem.scope.space.bN [a], v;` with `.sem` = `.relaxed`, `.release`. PTX 6.0, sm_70.
 ///
 /// ISA: *st*, 8.8. Can break A4 (relaxed), A5, A7.
 ///
@@ -60,7 +59,7 @@ pub unsafe fn st_weak<Sp: Memory, T: Word>(addr: Addr<Sp>, value: T) {
     }
 }
 
-/// `st.volatile.space.bN [a], v;` PTX 1.1; `.shared::cluster`: PTX 7.8, sm_90.
+/// `st.volatile.space.bN [a], v;` PTX 1.1.
 ///
 /// Relaxed at system scope. It never synchronises (A6).
 ///

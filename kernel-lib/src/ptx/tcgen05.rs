@@ -98,7 +98,7 @@ pub mod kind {
     }
 }
 
-/// `tcgen05.alloc.cta_group::N.sync.aligned.shared::cta.b32 [dst], columns;` PTX 8.6, sm_100a.
+/// `tcgen05.alloc.cta_group::N.sync.aligned.shared::cta.b32 [dst], columns;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// Blocks until `columns` columns are free, and writes the address of the first into shared memory, by
 /// a weak store: read it behind a barrier.
@@ -127,7 +127,7 @@ pub unsafe fn alloc<G: CtaGroup>(dst: Addr<SharedCta>, columns: u32) {
     }
 }
 
-/// `tcgen05.dealloc.cta_group::N.sync.aligned.b32 taddr, columns;` PTX 8.6, sm_100a.
+/// `tcgen05.dealloc.cta_group::N.sync.aligned.b32 taddr, columns;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// ISA: *tcgen05.dealloc*. Can break D8, D10, D11, D13.
 ///
@@ -152,7 +152,7 @@ pub unsafe fn dealloc<G: CtaGroup>(taddr: Addr<Tmem>, columns: u32) {
     }
 }
 
-/// `tcgen05.relinquish_alloc_permit.cta_group::N.sync.aligned;` PTX 8.6, sm_100a.
+/// `tcgen05.relinquish_alloc_permit.cta_group::N.sync.aligned;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// This CTA will not allocate again, so that another on the same multiprocessor may.
 ///
@@ -178,7 +178,8 @@ pub unsafe fn relinquish_alloc_permit<G: CtaGroup>() {
     }
 }
 
-/// `tcgen05.mma.cta_group::N.kind [d], a_desc, b_desc, i_desc, accumulate;` PTX 8.6, sm_100a.
+/// `tcgen05.mma.cta_group::N.kind [d], a_desc, b_desc, i_desc, accumulate;` PTX 8.6, sm_100f,
+/// sm_110f; `.kind::i8`: PTX 8.6, sm_100a, sm_110a.
 ///
 /// D = A·B, or D = A·B + D with `accumulate`; A and B in shared memory.
 ///
@@ -218,7 +219,8 @@ pub unsafe fn mma<G: CtaGroup, K: MmaKind>(
     }
 }
 
-/// `tcgen05.mma.cta_group::N.kind [d], [a], b_desc, i_desc, accumulate;` PTX 8.6, sm_100a.
+/// `tcgen05.mma.cta_group::N.kind [d], [a], b_desc, i_desc, accumulate;` PTX 8.6, sm_100f,
+/// sm_110f; `.kind::i8`: PTX 8.6, sm_100a, sm_110a.
 ///
 /// As [`mma`], with A in tensor memory.
 ///
@@ -253,7 +255,7 @@ pub unsafe fn mma_tmem_a<G: CtaGroup, K: MmaKind>(
     }
 }
 
-/// `tcgen05.commit.cta_group::N.mbarrier::arrive::one.shared::cluster.b64 [bar];` PTX 8.6, sm_100a.
+/// `tcgen05.commit.cta_group::N.mbarrier::arrive::one.shared::cluster.b64 [bar];` PTX 8.6, sm_100f, sm_110f.
 ///
 /// Arrives once on `bar` when all `mma`, `cp` and `shift` that this thread issued before, with the same
 /// group, have completed. It contains a `fence::before_thread_sync`.
@@ -280,7 +282,7 @@ pub unsafe fn commit<G: CtaGroup, Sp: Shared>(bar: Addr<Sp>) {
 }
 
 /// `tcgen05.commit.cta_group::N.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [bar],
-/// mask;` PTX 8.6, sm_100a.
+/// mask;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// As [`commit`], on the barriers at the offset of `bar` in every CTA whose rank is in `mask`.
 ///
@@ -306,7 +308,7 @@ pub unsafe fn commit_multicast<G: CtaGroup>(bar: Addr<SharedCluster>, mask: u16)
     }
 }
 
-/// `tcgen05.fence::before_thread_sync;` PTX 8.6, sm_100a.
+/// `tcgen05.fence::before_thread_sync;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// Orders this thread's earlier asynchronous tcgen05 operations before later execution-ordering ones.
 /// It waits for nothing.
@@ -317,7 +319,7 @@ pub fn fence_before_thread_sync() {
     device! { asm!("tcgen05.fence::before_thread_sync;", options(nostack)) }
 }
 
-/// `tcgen05.fence::after_thread_sync;` PTX 8.6, sm_100a.
+/// `tcgen05.fence::after_thread_sync;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// Orders this thread's later asynchronous tcgen05 operations after earlier execution-ordering ones.
 /// It waits for nothing.
@@ -328,7 +330,7 @@ pub fn fence_after_thread_sync() {
     device! { asm!("tcgen05.fence::after_thread_sync;", options(nostack)) }
 }
 
-/// `tcgen05.wait::ld.sync.aligned;` PTX 8.6, sm_100a.
+/// `tcgen05.wait::ld.sync.aligned;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// Waits until all `tcgen05.ld` of this thread have completed. It says nothing about where their
 /// results are *used*: pass them through [`settle`], or use [`ld_32x32b_wait`].
@@ -345,7 +347,7 @@ pub unsafe fn wait_ld() {
     }
 }
 
-/// `tcgen05.wait::st.sync.aligned;` PTX 8.6, sm_100a.
+/// `tcgen05.wait::st.sync.aligned;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// Waits until all `tcgen05.st` of this thread have completed.
 ///
@@ -381,7 +383,7 @@ pub trait Registers: sealed::Sealed + Copy {
     unsafe fn st(self, taddr: Addr<Tmem>);
 }
 
-/// `tcgen05.ld.sync.aligned.32x32b.xN.b32 r, [taddr];` PTX 8.6, sm_100a.
+/// `tcgen05.ld.sync.aligned.32x32b.xN.b32 r, [taddr];` PTX 8.6, sm_100f, sm_110f.
 ///
 /// Asynchronous: the registers hold the values only after `wait::ld`. Pass them through [`wait_ld_of`],
 /// or, several of them behind one [`wait_ld`], through [`settle`], before any use.
@@ -427,7 +429,7 @@ pub fn settle<R: Registers>(registers: R) -> R {
     registers.settle()
 }
 
-/// `tcgen05.st.sync.aligned.32x32b.xN.b32 [taddr], r;` PTX 8.6, sm_100a.
+/// `tcgen05.st.sync.aligned.32x32b.xN.b32 [taddr], r;` PTX 8.6, sm_100f, sm_110f.
 ///
 /// Asynchronous: complete after [`wait_st`].
 ///

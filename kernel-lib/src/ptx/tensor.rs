@@ -150,7 +150,7 @@ pub unsafe fn cp_async_bulk_tensor_multicast<C: Coordinates>(
 }
 
 /// `cp.async.bulk.tensor.Nd.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::N [dst],
-/// [map, {c…}], [bar];` PTX 8.6, sm_100a.
+/// [map, {c…}], [bar];` PTX 8.6, sm_100f, sm_110f.
 ///
 /// With [`Group2`](super::tcgen05::Group2) the barrier may be that of the peer CTA of the pair.
 ///

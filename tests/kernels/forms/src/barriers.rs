@@ -1,0 +1,46 @@
+//! Barriers of threads, and barriers in shared memory.
+
+use baton::ptx::addr::{Addr, SharedCluster, SharedCta};
+use baton::ptx::mbarrier::State;
+use baton::ptx::{barrier, mbarrier};
+use baton::scope::{Cluster, Cta};
+use baton::sem::{Acquire, Relaxed, Release};
+
+kernel! {
+    execution_barriers {
+        forms!(barrier::bar_sync(id: u32));
+        forms!(barrier::bar_sync_count(id: u32, threads: u32));
+        forms!(barrier::bar_arrive(id: u32, threads: u32));
+        forms!(barrier::barrier_sync(id: u32));
+        forms!(barrier::barrier_sync_count(id: u32, threads: u32));
+        forms!(barrier::barrier_arrive(id: u32, threads: u32));
+        forms!(barrier::bar_warp_sync(mask: u32));
+        forms!(barrier::barrier_cluster_arrive<M: (Release Relaxed)>());
+        forms!(barrier::barrier_cluster_wait());
+        forms!(barrier::barrier_cluster_arrive_aligned<M: (Release Relaxed)>());
+        forms!(barrier::barrier_cluster_wait_aligned());
+    }
+    mbarriers {
+        forms!(mbarrier::init(bar: Addr<SharedCta>, count: u32));
+        forms!(mbarrier::inval(bar: Addr<SharedCta>));
+        forms!(mbarrier::arrive<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCta>));
+        forms!(mbarrier::arrive_count<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCta>, count: u32));
+        forms!(mbarrier::arrive_expect_tx<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCta>, bytes: u32));
+        forms!(mbarrier::arrive_drop<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCta>));
+        forms!(mbarrier::arrive_drop_count<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCta>, count: u32));
+        forms!(mbarrier::arrive_drop_expect_tx<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCta>, bytes: u32));
+        forms!(mbarrier::arrive_remote<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCluster>));
+        forms!(mbarrier::arrive_count_remote<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCluster>, count: u32));
+        forms!(mbarrier::arrive_expect_tx_remote<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCluster>, bytes: u32));
+        forms!(mbarrier::arrive_drop_remote<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCluster>));
+        forms!(mbarrier::arrive_drop_expect_tx_remote<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCluster>, bytes: u32));
+        forms!(mbarrier::arrive_no_complete(bar: Addr<SharedCta>, count: u32));
+        forms!(mbarrier::pending_count(state: State));
+        forms!(mbarrier::expect_tx<S: within_cluster, Sp: shared>(bar: Addr<Sp>, bytes: u32));
+        forms!(mbarrier::complete_tx<S: within_cluster, Sp: shared>(bar: Addr<Sp>, bytes: u32));
+        forms!(mbarrier::test_wait<M: (Acquire Relaxed), S: within_cluster>(bar: Addr<SharedCta>, state: State));
+        forms!(mbarrier::test_wait_parity<M: (Acquire Relaxed), S: within_cluster>(bar: Addr<SharedCta>, parity: u32));
+        forms!(mbarrier::try_wait<M: (Acquire Relaxed), S: within_cluster>(bar: Addr<SharedCta>, state: State));
+        forms!(mbarrier::try_wait_parity<M: (Acquire Relaxed), S: within_cluster>(bar: Addr<SharedCta>, parity: u32));
+    }
+}

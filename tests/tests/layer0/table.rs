@@ -1,0 +1,185 @@
+//! The table of all forms, folded over the qualifiers that show in the text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::claims::TARGETS;
+use crate::docs::Documentation;
+use crate::emitted::{Emitted, Form, mnemonic};
+
+/// How a type parameter's choice is spelled in PTX: any of these, behind a dot.
+fn spellings(choice: &str) -> &'static [&'static str] {
+    match choice {
+        "Relaxed" => &["relaxed"],
+        "Acquire" => &["acquire"],
+        "Release" => &["release"],
+        "AcqRel" => &["acq_rel"],
+        "Sc" => &["sc"],
+        "Cta" => &["cta"],
+        "Cluster" => &["cluster"],
+        "Gpu" => &["gpu"],
+        "Sys" => &["sys"],
+        "Global" => &["global"],
+        "SharedCta" => &["shared::cta"],
+        "SharedCluster" => &["shared::cluster"],
+        "Group1" => &["cta_group::1"],
+        "Group2" => &["cta_group::2"],
+        "F16" => &["kind::f16"],
+        "Tf32" => &["kind::tf32"],
+        "F8f6f4" => &["kind::f8f6f4"],
+        "I8" => &["kind::i8"],
+        "Idx" => &["idx"],
+        "Up" => &["up"],
+        "Down" => &["down"],
+        "Bfly" => &["bfly"],
+        "u32" => &["u32"],
+        "i32" => &["s32"],
+        "u64" => &["u64"],
+        "i64" => &["s64"],
+        "f16" => &["f16"],
+        "bf16" => &["bf16"],
+        "f32" => &["f32"],
+        "f64" => &["f64"],
+        "f16x2" => &["f16x2"],
+        "bf16x2" => &["bf16x2"],
+        _ => &[],
+    }
+}
+
+/// A row: what is emitted, and by which call.
+struct Row<'a> {
+    text: String,
+    form: &'a Form,
+    choices: Vec<BTreeSet<&'a str>>,
+}
+
+/// The whole page.
+pub fn render(emitted: &Emitted, documentation: &Documentation) -> String {
+    let mut groups: BTreeMap<(&str, String), Vec<&Form>> = BTreeMap::new();
+    for form in &emitted.forms {
+        groups.entry((&form.path, folded(form))).or_default().push(form);
+    }
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for ((_, text), forms) in groups {
+        for choices in boxes(forms.iter().map(|form| tuple(form)).collect()) {
+            rows.push(Row { text: text.clone(), form: forms[0], choices });
+        }
+    }
+    rows.sort_by_key(|row| {
+        let statement = row.form.instructions().find(|text| !is_helper(text)).unwrap_or_default();
+        (mnemonic(statement).to_owned(), row.text.clone(), row.form.number)
+    });
+    let mut page = String::from(HEAD);
+    for row in &rows {
+        let function = documentation.function(row.form);
+        let rules = function.map_or(String::new(), |function| function.rules.join(" "));
+        page += &format!(
+            "| `{}` | [`{}`](crate::ptx::{}){} | {} | {rules} |\n",
+            row.text.replace('|', "\\|"),
+            row.form.path,
+            row.form.path,
+            chosen(row),
+            since(row, emitted, documentation),
+        );
+    }
+    page
+}
+
+const HEAD: &str = "\
+<!-- Generated: BATON_BLESS=1 cargo test -p baton-tests --test layer0 -->
+Every form, in the order of the mnemonics. A name in braces is a type parameter of the function, and
+stands for that choice's qualifier; other words are the function's arguments, and `d` is its result.
+The version and the targets are those that ptxas 13.5 was found to take and to need, out of sm_75,
+sm_80, sm_90a, sm_100a, sm_103a, sm_110a and sm_120a.
+
+| PTX | function | since | rules |
+|---|---|---|---|
+";
+
+/// What was chosen for the parameters.
+fn tuple(form: &Form) -> Vec<&str> {
+    form.generics.iter().map(|(_, choice)| &**choice).collect()
+}
+
+/// What surrounds an instruction in its block.
+fn is_helper(statement: &str) -> bool {
+    ["setp.", "selp.", "mov.", "cvt."].iter().any(|helper| statement.starts_with(helper))
+}
+
+/// The text with each choice that shows in it replaced by its parameter.
+fn folded(form: &Form) -> String {
+    let mut text = form.text.clone();
+    for (name, choice) in &form.generics {
+        for spelling in spellings(choice) {
+            text = replace_qualifier(&text, spelling, name);
+        }
+    }
+    text
+}
+
+/// Replaces the first `.spelling` that is a whole word by `{name}`.
+fn replace_qualifier(text: &str, spelling: &str, name: &str) -> String {
+    let dotted = format!(".{spelling}");
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+    let found = text.match_indices(&dotted).map(|(at, _)| (at, at + dotted.len()));
+    match found.into_iter().find(|(_, end)| !text[*end..].starts_with(is_part)) {
+        Some((start, end)) => format!("{}{{{name}}}{}", &text[..start], &text[end..]),
+        None => text.to_owned(),
+    }
+}
+
+/// Parts a set of tuples into products of sets.
+fn boxes<'a>(tuples: BTreeSet<Vec<&'a str>>) -> Vec<Vec<BTreeSet<&'a str>>> {
+    let Some(first) = tuples.first() else { return Vec::new() };
+    let sets: Vec<BTreeSet<&str>> =
+        (0..first.len()).map(|i| tuples.iter().map(|tuple| tuple[i]).collect()).collect();
+    if sets.iter().map(BTreeSet::len).product::<usize>() == tuples.len() {
+        return vec![sets];
+    }
+    let split = sets.iter().position(|set| set.len() > 1).expect("a set that is no product");
+    let part = |choice: &str| {
+        tuples.iter().filter(|tuple| tuple[split] == choice).cloned().collect::<BTreeSet<_>>()
+    };
+    sets[split].iter().flat_map(|choice| boxes(part(choice))).collect()
+}
+
+/// The parameters and what they can be.
+fn chosen(row: &Row<'_>) -> String {
+    let mut text = String::new();
+    for ((name, _), set) in row.form.generics.iter().zip(&row.choices) {
+        let set: Vec<_> = set.iter().map(|choice| format!("`{choice}`")).collect();
+        text += &format!("; {name}: {}", set.join(" "));
+    }
+    text
+}
+
+/// Since when and where; several, if the qualifiers differ.
+fn since(row: &Row<'_>, emitted: &Emitted, documentation: &Documentation) -> String {
+    let mut claims = BTreeSet::new();
+    for form in &emitted.forms {
+        let fits = form.path == row.form.path
+            && form.generics.iter().zip(&row.choices).all(|((_, c), set)| set.contains(&**c));
+        if fits {
+            let claim = documentation.claim(form);
+            claims.insert((claim.version, targets(&claim.targets)));
+        }
+    }
+    let claims: Vec<_> = claims
+        .into_iter()
+        .map(|((major, minor), targets)| format!("{major}.{minor}{targets}"))
+        .collect();
+    claims.join("<br>")
+}
+
+/// A list of targets: nothing for all, "X on" for X and all later ones.
+fn targets(list: &[&str]) -> String {
+    match *list {
+        [first, ..] if TARGETS.ends_with(list) => {
+            if first == TARGETS[0] {
+                String::new()
+            } else {
+                format!(", {first} on")
+            }
+        }
+        _ => format!(", {}", list.join(" ")),
+    }
+}
