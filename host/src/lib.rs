@@ -43,6 +43,8 @@ mod gpu;
 mod image;
 mod launch;
 mod module;
+pub mod reservation;
+mod sync;
 mod tensor_map;
 
 pub use baton_emulator;

@@ -1,0 +1,120 @@
+//! Two threads on one reservation, in every order that their locks allow.
+//!
+//! The module is compiled here a second time, with the model checker's locks in place of the standard
+//! library's.
+
+#![allow(dead_code, unused_imports)]
+
+mod sync {
+    pub use loom::sync::{Mutex, MutexGuard};
+}
+
+#[path = "../src/reservation/mod.rs"]
+mod reservation;
+
+use loom::sync::Arc;
+use loom::thread;
+use reservation::{
+    Access, ContextId, Failure, Fence, Reservation, Status, Usage, Usages, WaitPlan, lock_many,
+};
+use std::time::Instant;
+
+/// A fence that never signals: what is looked at here is the list.
+#[derive(Clone, Debug, PartialEq)]
+struct Endless {
+    context: ContextId,
+    sequence: u64,
+}
+
+impl Fence for Endless {
+    fn context(&self) -> ContextId {
+        self.context
+    }
+
+    fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    fn status(&self) -> Status {
+        Status::Pending
+    }
+
+    fn poll(&self) -> Result<Status, Failure> {
+        Ok(Status::Pending)
+    }
+
+    fn wait(&self, _deadline: Option<Instant>) -> Result<Status, Failure> {
+        Ok(Status::Pending)
+    }
+}
+
+fn fence() -> Endless {
+    Endless { context: ContextId::unique(), sequence: 1 }
+}
+
+fn add(reservation: &Reservation<Endless>, fence: Endless, usage: Usage) {
+    reservation.lock().reserve(1).unwrap().add(fence, usage).unwrap();
+}
+
+#[test]
+fn n30_one_thread_adds_while_another_walks() {
+    loom::model(|| {
+        let reservation = Arc::new(Reservation::new());
+        let first = fence();
+        add(&reservation, first.clone(), Usage::Write);
+        let adder = {
+            let reservation = Arc::clone(&reservation);
+            thread::spawn(move || {
+                add(&reservation, fence(), Usage::Read);
+                // Swaps the list.
+                drop(reservation.lock().reserve(8).unwrap());
+            })
+        };
+        let mut seen = Vec::new();
+        for step in reservation.unlocked(Usages::ALL) {
+            if step.restarted {
+                seen.clear();
+            }
+            seen.push(step.fence);
+        }
+        // What was there all the time is met, once.
+        assert_eq!(seen.iter().filter(|fence| **fence == first).count(), 1);
+        adder.join().unwrap();
+        assert_eq!(reservation.fences(Usages::ALL).len(), 2);
+    });
+}
+
+#[test]
+fn n30_of_two_writers_one_waits_for_the_other() {
+    loom::model(|| {
+        let reservation = Arc::new(Reservation::new());
+        let write = |reservation: &Reservation<Endless>| {
+            let fence = fence();
+            let mut guard = reservation.lock().reserve(1).unwrap();
+            let mut plan = WaitPlan::new(fence.context);
+            plan.require(&guard, Access::Write);
+            guard.add(fence, Usage::Write).unwrap();
+            plan.waits().len()
+        };
+        let other = {
+            let reservation = Arc::clone(&reservation);
+            thread::spawn(move || write(&reservation))
+        };
+        let here = write(&reservation);
+        let there = other.join().unwrap();
+        assert_eq!(here + there, 1, "exactly one of them is the second");
+    });
+}
+
+#[test]
+fn n37_opposite_orders_end_in_every_interleaving() {
+    loom::model(|| {
+        let pair = Arc::new((Reservation::<Endless>::new(), Reservation::new()));
+        let other = {
+            let pair = Arc::clone(&pair);
+            thread::spawn(move || drop(lock_many(&[&pair.1, &pair.0]).unwrap()))
+        };
+        drop(lock_many(&[&pair.0, &pair.1]).unwrap());
+        other.join().unwrap();
+    });
+}
