@@ -191,6 +191,21 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
     }
 }
 
+impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, Tag, N, ROWS, COLS> {
+    /// Deallocates accumulators that nobody used: their ends do not exist. Otherwise see [`Tensor::dealloc`].
+    #[inline(always)]
+    pub fn dealloc<L, const THREADS: u32>(
+        self, // D8: tensor memory is deallocated once, by the joined CTA
+        joined: &mut Joined<'k, L, THREADS>,
+    ) -> Deallocated<'k, Tag> {
+        let (_, _, tensor) = self.split::<Joined<'k, L, THREADS>, Joined<'k, L, THREADS>>();
+        // SAFETY: nothing was begun through an end that was never handed out.
+        let (issued, drained): (Finished<Issuing<Tag>>, Finished<Draining<Tag>>) =
+            unsafe { (Finished::assume(), Finished::assume()) };
+        tensor.dealloc(joined, issued, drained)
+    }
+}
+
 /// One accumulator, held by one side, in a state of [`crate::path`]; `V` holds the registers of a load under way.
 ///
 /// It borrows its end of the ring (`'e`): while somebody holds an accumulator, the end cannot
