@@ -1,6 +1,6 @@
 //! The same kernel on layer 0 alone, as it is written by hand: the measure of what the types cost.
 //!
-//! Roles, hand-overs and the order of instructions are those of [`gemm`](super::gemm). What the types know there, the
+//! Roles, hand-overs and the order of instructions are those of [`gemm_f32`](crate::gemm_f32). What the types know there, the
 //! author knows here: where each barrier lies, whose turn each phase is, how many bytes come, which fence stands
 //! where. A test compares the instructions of the loops of both.
 
@@ -69,7 +69,7 @@ unsafe impl Layout for Raw {
     }
 }
 
-/// C = A · Bᵀ, f32, as [`gemm_f32`](super::gemm_f32).
+/// C = A · Bᵀ, f32, as [`gemm_f32`](crate::gemm_f32).
 #[baton::kernel(threads = 192, min_ctas = 1)]
 pub fn gemm_raw_f32(
     cta: Cta<'_, Raw, 192>,
