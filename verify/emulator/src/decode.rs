@@ -730,7 +730,8 @@ impl Decoder<'_> {
                         })
                     })
                     .ok_or("property")?;
-                Ok(Op::TestP { property, ty, d: self.dst(d)?, a: self.src(a, 64)? })
+                let a = self.src(a, bits(Scalar::Float(ty)))?;
+                Ok(Op::TestP { property, ty, d: self.dst(d)?, a })
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Small kernels, written as the body of an entry that takes pointers.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
 use baton_emulator::{Error, Launch, Machine, Options, Program, Report};
 
 /// The text of a module with one entry `k(p0, p1, …)`; `%p0`, `%p1` … hold the pointers.
