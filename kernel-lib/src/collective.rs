@@ -1,6 +1,6 @@
 //! What the lanes of a warp do together without memory: shuffles, votes and reductions.
 //!
-//! A set of [`WholeWarps`] does it in each of its warps. The token says that all 32 lanes are here, so there is no
+//! A set of [`WholeWarps`] does it in each of its warps ([`Collectives`]). The token says that all 32 lanes are here, so there is no
 //! mask to get wrong (rule F1). None of these orders memory (ISA 9.7.9.6, 9.7.13.11): values pass in registers, and
 //! nothing that was written becomes visible.
 
@@ -15,10 +15,18 @@ use crate::token::{Cta, Joined, RolePosition, Set, WARP, Warp, Warpgroup};
     note = "rule F1: shuffles, votes and reductions are done by all 32 lanes of a warp (PTX ISA 9.7.9.6, 9.7.13.11)",
     note = "do it before `elect`, with the warp's token"
 )]
-pub trait WholeWarps: Set {
+pub trait WholeWarps: Set {}
+
+/// The collectives of a set of [`WholeWarps`].
+///
+/// Every set has them, and the bound is each method's: so the compiler says why a lane alone cannot call one.
+pub trait Collectives: Set {
     /// Index of this lane in its warp.
     #[inline(always)]
-    fn lane(&self) -> u32 {
+    fn lane(&self) -> u32
+    where
+        Self: WholeWarps,
+    {
         self.rank() % WARP
     }
 
@@ -27,7 +35,10 @@ pub trait WholeWarps: Set {
     /// # PTX
     /// `shfl.sync.idx.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
     #[inline(always)]
-    fn shfl<T: Word32>(&mut self, value: T, from: u32) -> T {
+    fn shfl<T: Word32>(&mut self, value: T, from: u32) -> T
+    where
+        Self: WholeWarps,
+    {
         // SAFETY: (1) all lanes of the warp are here; (2) so the lane read is.
         unsafe { warp::shfl_sync::<Idx, T>(value, from % WARP, Idx::WHOLE_WARP, FULL).0 }
     }
@@ -37,7 +48,10 @@ pub trait WholeWarps: Set {
     /// # PTX
     /// `shfl.sync.up.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
     #[inline(always)]
-    fn shfl_up<T: Word32>(&mut self, value: T, by: u32) -> T {
+    fn shfl_up<T: Word32>(&mut self, value: T, by: u32) -> T
+    where
+        Self: WholeWarps,
+    {
         // SAFETY: as in `shfl`.
         unsafe { warp::shfl_sync::<Up, T>(value, by % WARP, Up::WHOLE_WARP, FULL).0 }
     }
@@ -47,7 +61,10 @@ pub trait WholeWarps: Set {
     /// # PTX
     /// `shfl.sync.down.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
     #[inline(always)]
-    fn shfl_down<T: Word32>(&mut self, value: T, by: u32) -> T {
+    fn shfl_down<T: Word32>(&mut self, value: T, by: u32) -> T
+    where
+        Self: WholeWarps,
+    {
         // SAFETY: as in `shfl`.
         unsafe { warp::shfl_sync::<Down, T>(value, by % WARP, Down::WHOLE_WARP, FULL).0 }
     }
@@ -57,7 +74,10 @@ pub trait WholeWarps: Set {
     /// # PTX
     /// `shfl.sync.bfly.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
     #[inline(always)]
-    fn shfl_xor<T: Word32>(&mut self, value: T, mask: u32) -> T {
+    fn shfl_xor<T: Word32>(&mut self, value: T, mask: u32) -> T
+    where
+        Self: WholeWarps,
+    {
         // SAFETY: as in `shfl`.
         unsafe { warp::shfl_sync::<Bfly, T>(value, mask % WARP, Bfly::WHOLE_WARP, FULL).0 }
     }
@@ -67,7 +87,10 @@ pub trait WholeWarps: Set {
     /// # PTX
     /// `vote.sync.all.pred`, PTX 6.0, sm_30 (ISA 9.7.13.11).
     #[inline(always)]
-    fn all(&mut self, vote: bool) -> bool {
+    fn all(&mut self, vote: bool) -> bool
+    where
+        Self: WholeWarps,
+    {
         // SAFETY: all lanes of the warp are here.
         unsafe { warp::vote_sync_all(vote, FULL) }
     }
@@ -77,7 +100,10 @@ pub trait WholeWarps: Set {
     /// # PTX
     /// `vote.sync.any.pred`, PTX 6.0, sm_30 (ISA 9.7.13.11).
     #[inline(always)]
-    fn any(&mut self, vote: bool) -> bool {
+    fn any(&mut self, vote: bool) -> bool
+    where
+        Self: WholeWarps,
+    {
         // SAFETY: all lanes of the warp are here.
         unsafe { warp::vote_sync_any(vote, FULL) }
     }
@@ -87,7 +113,10 @@ pub trait WholeWarps: Set {
     /// # PTX
     /// `vote.sync.ballot.b32`, PTX 6.0, sm_30 (ISA 9.7.13.11).
     #[inline(always)]
-    fn ballot(&mut self, vote: bool) -> u32 {
+    fn ballot(&mut self, vote: bool) -> u32
+    where
+        Self: WholeWarps,
+    {
         // SAFETY: all lanes of the warp are here.
         unsafe { warp::vote_sync_ballot(vote, FULL) }
     }
@@ -97,11 +126,16 @@ pub trait WholeWarps: Set {
     /// # PTX
     /// `redux.sync.add`, PTX 7.0, sm_80 (ISA 9.7.13.13).
     #[inline(always)]
-    fn sum<T: Redux>(&mut self, value: T) -> T {
+    fn sum<T: Redux>(&mut self, value: T) -> T
+    where
+        Self: WholeWarps,
+    {
         // SAFETY: all lanes of the warp are here.
         unsafe { warp::redux_sync_add(value, FULL) }
     }
 }
+
+impl<S: Set> Collectives for S {}
 
 impl<L, const THREADS: u32> WholeWarps for Cta<'_, L, THREADS> {}
 impl<L, const THREADS: u32> WholeWarps for Joined<'_, L, THREADS> {}

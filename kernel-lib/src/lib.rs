@@ -112,7 +112,7 @@ pub(crate) const fn require(condition: bool, message: &str) {
 /// What kernels usually import.
 pub mod prelude {
     pub use crate::accumulator::Accs;
-    pub use crate::collective::WholeWarps;
+    pub use crate::collective::{Collectives, WholeWarps};
     pub use crate::exchange::Exchange;
     pub use crate::float::{bf16, f16};
     pub use crate::global::{GlobalPtr, ReadOnly, TensorMap};

@@ -98,12 +98,16 @@ pub trait SingleThread: Set {}
 #[diagnostic::on_unimplemented(
     message = "tensor memory is read by four warps together, and `{Self}` is not a warpgroup",
     label = "needs the token of a warpgroup",
-    note = "rule D12: warp `i` of a warpgroup reaches only lanes `32 * i` to `32 * i + 31` (PTX ISA 9.7.16.2.3.1)",
+    note = "rules D12 and D11: `tcgen05.ld` is issued by whole warps, and warp `i` of a warpgroup reaches only lanes `32 * i` to \
+            `32 * i + 31` (PTX ISA 9.7.16.2.3.1)",
     note = "give the role four warps: `warpgroup(move |mut wg| …)`"
 )]
 pub trait FourWarps: Set {}
 
 /// The same set of threads as `S`.
+///
+/// # Safety
+/// The tokens `Self` and `S` stand for the same threads.
 #[diagnostic::on_unimplemented(
     message = "this object belongs to the set `{S}`, and `{Self}` is another set of threads",
     label = "another set of threads",
@@ -111,9 +115,10 @@ pub trait FourWarps: Set {}
             the same set waits for (PTX ISA 9.7.9.25.3: a bulk group belongs to the thread that committed it)",
     note = "pass the token of the set that used the object first"
 )]
-pub trait SameSet<S>: Set {}
+pub unsafe trait SameSet<S>: Set {}
 
-impl<S: Set> SameSet<S> for S {}
+// SAFETY: one type, one set.
+unsafe impl<S: Set> SameSet<S> for S {}
 
 /// The role at position `I` of a call of [`Cta::roles`].
 pub struct Role<const I: u32>(());

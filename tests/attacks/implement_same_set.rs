@@ -1,7 +1,9 @@
-//! A warp that says that it is the thread which it elected.
+//! A warp that says that it is a set of another name.
 
-use baton::token::{Role, SameSet, Thread, Warp};
+use baton::token::{Role, SameSet, Warp};
 
-impl<'k> SameSet<Thread<'k, Role<0>>> for Warp<'k, Role<0>> {}
+struct Another;
+
+impl SameSet<Another> for Warp<'_, Role<0>> {}
 
 fn main() {}
