@@ -46,6 +46,8 @@ enum Command {
     Test(commands::test::Arguments),
     /// Compile an example's kernels to PTX, a cubin or SASS
     Build(commands::build::Arguments),
+    /// Judge litmus tests by the memory model
+    Litmus(commands::litmus::Arguments),
     /// Say what the builder found on this machine, what is missing and how to get it
     Doctor(commands::doctor::Arguments),
     /// Start a project of your own: kernel crate, host program, build script
@@ -60,6 +62,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => arguments.run(),
         Command::Test(arguments) => arguments.run(),
         Command::Build(arguments) => arguments.run(),
+        Command::Litmus(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),
         Command::New(arguments) => arguments.run(),
         Command::Bundle(arguments) => arguments.run(),

@@ -1,0 +1,269 @@
+//! `baton litmus`: judges litmus tests by the memory model.
+//!
+//! Files and folders are read, the tests run in parallel, and a table says for each what the model
+//! answers, what the file expects, and whether some execution has a data race.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use baton_model::litmus::{Expect, LitmusError, Test};
+use baton_model::{Options, Verdict, judge};
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+use serde_json::json;
+
+use crate::{Failure, Result, exit_code, output};
+
+/// `baton litmus`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Litmus files, and folders that are searched for *.litmus
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// One JSON object a line instead of the table
+    #[arg(long)]
+    json: bool,
+
+    /// Show an execution for each test: with the outcome if it is allowed, else with a race
+    #[arg(long, value_enum, value_name = "FORM")]
+    witness: Option<Form>,
+
+    /// Only mismatches and the totals
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// How an execution is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Events by thread, then the relations
+    Text,
+    /// For Graphviz
+    Dot,
+    /// A picture
+    Svg,
+}
+
+/// What became of one file.
+struct Judged {
+    file: PathBuf,
+    milliseconds: f64,
+    answer: Answer,
+}
+
+enum Answer {
+    /// The file could not be read.
+    Unreadable(std::io::Error),
+    /// The file is no litmus test.
+    Malformed(LitmusError),
+    /// The model gave no verdict.
+    Unjudged(Box<Test>, baton_model::Error),
+    /// The model's verdict.
+    Verdict(Box<Test>, Box<Verdict>),
+}
+
+impl Arguments {
+    /// Runs the command.
+    pub fn run(self) -> Result<u8> {
+        let mut files = vec![];
+        for path in &self.files {
+            collect(path, &mut files)?;
+        }
+        if files.is_empty() {
+            return Err(Failure::usage("there is no *.litmus file there")
+                .help("tests/litmus has several hundred; shared/litmus-format.md describes them"));
+        }
+        let judged: Vec<Judged> = files.par_iter().map(|file| judge_file(file)).collect();
+
+        let mut code = exit_code::SUCCESS;
+        let mut rows = vec![];
+        for one in &judged {
+            match &one.answer {
+                Answer::Unreadable(_) | Answer::Malformed(_) => code = exit_code::FILES,
+                _ if one.mismatch() && code == exit_code::SUCCESS => code = exit_code::FAILED,
+                _ => {}
+            }
+            if self.json {
+                output::line(one.json())?;
+            } else if !self.quiet || one.mismatch() {
+                rows.push(one.row());
+            }
+            if let (Some(form), Answer::Verdict(_, verdict)) = (self.witness, &one.answer) {
+                let shown = verdict.witness.as_ref().or(verdict.racing.as_ref());
+                if let Some(witness) = shown.filter(|_| !self.json) {
+                    output::text(match form {
+                        Form::Text => witness.to_string(),
+                        Form::Dot => witness.dot(),
+                        Form::Svg => witness.svg(),
+                    })?;
+                }
+            }
+        }
+        // A drawing of one test goes to a file as it is.
+        let drawing = matches!(self.witness, Some(Form::Dot | Form::Svg));
+        if !self.json && !drawing {
+            output::text(table(&rows))?;
+            let wrong = judged.iter().filter(|one| one.mismatch()).count();
+            output::line(format_args!("{} tests, {wrong} differ from what they expect", judged.len()))?;
+        }
+        for one in &judged {
+            match &one.answer {
+                Answer::Malformed(error) => output::remark(format_args!("error: {error}")),
+                Answer::Unreadable(error) => {
+                    output::remark(Failure::file("read", &one.file, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(code)
+    }
+}
+
+/// The files below `path`, in the order of their names.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let failure = |error: std::io::Error| Failure::file("read", path, &error);
+    if !path.is_dir() {
+        fs::metadata(path).map_err(failure)?;
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut entries = vec![];
+    for entry in fs::read_dir(path).map_err(failure)? {
+        entries.push(entry.map_err(failure)?.path());
+    }
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() {
+            collect(&entry, files)?;
+        } else if entry.extension().is_some_and(|extension| extension == "litmus") {
+            files.push(entry);
+        }
+    }
+    Ok(())
+}
+
+fn judge_file(file: &Path) -> Judged {
+    let start = Instant::now();
+    let answer = match fs::read_to_string(file) {
+        Err(error) => Answer::Unreadable(error),
+        Ok(text) => match Test::parse(&text, &file.display().to_string()) {
+            Err(error) => Answer::Malformed(error),
+            Ok(test) => match judge(&test.program, &test.condition, &Options::default()) {
+                Err(error) => Answer::Unjudged(Box::new(test), error),
+                Ok(verdict) => Answer::Verdict(Box::new(test), Box::new(verdict)),
+            },
+        },
+    };
+    Judged { file: file.to_owned(), milliseconds: start.elapsed().as_secs_f64() * 1e3, answer }
+}
+
+/// What the model says in the word of the format.
+fn word(verdict: &Verdict) -> Expect {
+    if verdict.allowed { Expect::Allowed } else { Expect::Forbidden }
+}
+
+impl Judged {
+    /// Whether the answer is not what the file expects.
+    fn mismatch(&self) -> bool {
+        match &self.answer {
+            Answer::Verdict(test, verdict) => {
+                test.expect.is_some_and(|expect| expect != word(verdict))
+                    || test.race.is_some_and(|race| verdict.race != Some(race))
+            }
+            _ => true,
+        }
+    }
+
+    fn note(&self) -> String {
+        let (test, verdict) = match &self.answer {
+            Answer::Unreadable(error) => return error.to_string(),
+            Answer::Malformed(error) => return error.to_string(),
+            Answer::Unjudged(_, error) => return error.to_string(),
+            Answer::Verdict(test, verdict) => (test, verdict),
+        };
+        let mut notes = vec![];
+        if self.mismatch() {
+            let expected = test.expect.map_or(String::new(), |expect| expect.to_string());
+            let race = test.race.map_or("", |race| if race { " with a race" } else { " without races" });
+            notes.push(format!("expected {expected}{race}"));
+        }
+        if verdict.mixed_size {
+            notes.push("mixed-size race: the axioms do not apply".to_owned());
+        }
+        if verdict.undefined {
+            notes.push("undefined: races with an asynchronous operation".to_owned());
+        }
+        if test.hypothetical {
+            notes.push("hypothetical proxies".to_owned());
+        }
+        notes.join("; ")
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let file = self.file.display().to_string();
+        let (name, expect) = match &self.answer {
+            Answer::Verdict(test, _) | Answer::Unjudged(test, _) => {
+                (Some(test.name.clone()), test.expect.map(|expect| expect.to_string()))
+            }
+            _ => (None, None),
+        };
+        let verdict = match &self.answer {
+            Answer::Verdict(_, verdict) => Some(verdict),
+            _ => None,
+        };
+        json!({
+            "name": name,
+            "file": file,
+            "verdict": verdict.map_or("error".to_owned(), |verdict| word(verdict).to_string()),
+            "expect": expect,
+            "race": verdict.and_then(|verdict| verdict.race),
+            "executions": verdict.and_then(|verdict| verdict.executions),
+            "ms": (self.milliseconds * 1e3).round() / 1e3,
+            "note": self.note(),
+        })
+    }
+
+    fn row(&self) -> [String; 6] {
+        let (name, verdict, race, executions) = match &self.answer {
+            Answer::Verdict(test, verdict) => (
+                test.name.clone(),
+                word(verdict).to_string(),
+                match verdict.race {
+                    Some(true) => "race",
+                    Some(false) => "no race",
+                    None => "race unknown",
+                },
+                verdict.executions.map_or("-".to_owned(), |count| count.to_string()),
+            ),
+            Answer::Unjudged(test, _) => (test.name.clone(), "error".to_owned(), "", String::new()),
+            _ => (self.file.display().to_string(), "error".to_owned(), "", String::new()),
+        };
+        let time = format!("{:.1}", self.milliseconds);
+        [name, verdict, race.to_owned(), executions, time, self.note()]
+    }
+}
+
+/// The rows under a headline, columns aligned.
+fn table(rows: &[[String; 6]]) -> String {
+    let head = ["test", "verdict", "race", "executions", "ms", ""].map(str::to_owned);
+    let all: Vec<&[String; 6]> = std::iter::once(&head).chain(rows).collect();
+    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let mut text = String::new();
+    for row in all {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = widths[column];
+            let _ = match column {
+                3 | 4 => write!(line, "{cell:>width$}  "),
+                _ => write!(line, "{cell:<width$}  "),
+            };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
