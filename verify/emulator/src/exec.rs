@@ -267,8 +267,12 @@ impl<'p> World<'p> {
         target: u32,
         join: u32,
     ) -> Flow {
-        // A jump backwards ends a turn of a loop: others may run now and then.
-        if mask == path.mask {
+        if mask == path.mask || target == path.pc + 1 {
+            if target == path.pc {
+                // Nothing can change what this branch depends on.
+                path.wait = Some(crate::warp::Wait::Endless);
+                return Flow::Blocked;
+            }
             path.pc = target;
             return Flow::Next;
         }

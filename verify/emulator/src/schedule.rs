@@ -501,6 +501,7 @@ impl<'p> Grid<'p> {
             }
             Wait::Agents(what) => format!("waits for {what}"),
             Wait::Columns(n) => format!("waits for {n} free columns of tensor memory"),
+            Wait::Endless => "runs a loop that does nothing and never ends".into(),
             Wait::Change { address } => {
                 format!("looks again and again at address {address:#x}, which does not change")
             }

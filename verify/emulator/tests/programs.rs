@@ -146,6 +146,55 @@ fn aligned_barrier_in_one_arm_is_an_error() {
 }
 
 #[test]
+fn a_branch_to_the_next_instruction_parts_nobody() {
+    let body = format!("{WORD} setp.lt.u32 %p1, %r0, 5; @%p1 bra A; A: bar.sync 0; ret;");
+    assert!(run(&module("", 1, &body), &Shape::default(), &[&[0; 128]]).result.is_ok());
+}
+
+#[test]
+fn an_endless_loop_is_a_deadlock() {
+    let error = run(&module("", 0, "L: bra.uni L;"), &Shape::default(), &[]).error();
+    assert!(error.contains("deadlock") && error.contains("never ends"), "{error}");
+}
+
+#[test]
+fn a_block_must_not_exit_under_its_copies() {
+    let body = "mov.u32 %r21, buf; cp.async.bulk.global.shared::cta.bulk_group [%a0], [%r21], 256; \
+                cp.async.bulk.commit_group;";
+    let text = module(BARRIER, 1, &format!("{body} ret;"));
+    let errors: Vec<String> = (0..50)
+        .map(|seed| run(&text, &Shape { block: 1, seed, ..Shape::default() }, &[&[0; 256]]))
+        .filter(|run| run.result.is_err())
+        .map(|run| run.error())
+        .collect();
+    assert!(errors.iter().all(|e| e.contains("rule B9")) && !errors.is_empty(), "{errors:?}");
+    let text = module(BARRIER, 1, &format!("{body} cp.async.bulk.wait_group.read 0; ret;"));
+    for seed in 0..50 {
+        let found = run(&text, &Shape { block: 1, seed, ..Shape::default() }, &[&[0; 256]]);
+        assert_eq!(found.words(0, 1), [u32::MAX]);
+    }
+}
+
+#[test]
+fn small_copies_and_their_groups() {
+    let body = format!(
+        "{WORD} mov.u32 %r20, buf; shl.b32 %r3, %r0, 3; add.u32 %r3, %r3, %r20; \
+         mul.wide.u32 %d1, %r0, 8; add.u64 %d1, %d1, %a0; \
+         cp.async.ca.shared.global [%r3], [%d1], 4; cp.async.commit_group; \
+         cp.async.ca.shared.global [%r3+4], [%d1+4], 4, 0; cp.async.commit_group; \
+         cp.async.wait_group 1; ld.shared.u32 %r4, [%r3]; cp.async.wait_all; \
+         ld.shared.u32 %r5, [%r3+4]; add.u32 %r4, %r4, %r5; mul.wide.u32 %d2, %r0, 4; \
+         add.u64 %d2, %d2, %a1; st.global.u32 [%d2], %r4;"
+    );
+    let input: Vec<u8> = (0..64u32).flat_map(|i| (i + 7).to_le_bytes()).collect();
+    for seed in 0..30 {
+        let shape = Shape { seed, ..Shape::default() };
+        let found = run(&module(BARRIER, 2, &body), &shape, &[&input, &[0; 128]]);
+        assert_eq!(found.words(1, 32), (0..32).map(|i| 2 * i + 7).collect::<Vec<u32>>());
+    }
+}
+
+#[test]
 fn bounds_and_alignment() {
     let body = format!("{WORD} st.global.u32 [%d0], 1;");
     let error = run(&module("", 1, &body), &Shape::default(), &[&[0; 64]]).error();
