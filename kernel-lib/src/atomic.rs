@@ -274,6 +274,35 @@ reds! {
 /// Each arrival is a release pattern on the counter, and each reads the value that the one before it wrote, so that
 /// all of them are one release sequence (ISA 8.8; `atom` continues the sequence that it reads from). The last arrival
 /// acquires, at its own `.acquire` or at the fence behind it, and so synchronises with every other.
+///
+/// ```
+/// use baton::atomic::LastArrival;
+/// use baton::prelude::*;
+/// use baton::sem::AcqRel;
+///
+/// #[baton::kernel(threads = 32)]
+/// fn total(
+///     cta: Cta<'_, NoShared, 32>,
+///     parts: GlobalPtr<f32>,
+///     arrived: GlobalPtr<u32>,
+///     sum: GlobalPtr<f32>,
+/// ) -> Exit<'_> {
+///     // SAFETY: (1) the host zeroes `arrived` before each launch; (2) every CTA claims both, here alone.
+///     let whole = unsafe { LastArrival::<f32, Gpu>::claim(&cta, parts, arrived) };
+///     let mut mine = sum.partition(&cta);
+///     let (cta, ()) = cta.claim();
+///     let (joined, _) = cta.roles((warp(move |w| {
+///         w.elect(move |mut t| {
+///             let part = whole.open(&mut t).fill(&mut t, |i| i as f32);
+///             if let Some(all) = part.arrive::<AcqRel, _>(&mut t).last() {
+///                 mine.put(0, (0..all.len()).map(|i| all.get(i)).sum());
+///             }
+///         })
+///     }),));
+///     joined.exit(())
+/// }
+/// # fn main() {}
+/// ```
 pub struct LastArrival<'k, T, S> {
     data: u64,
     len: u64,
