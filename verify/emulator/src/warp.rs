@@ -134,6 +134,8 @@ pub(crate) enum Wait {
     Change {
         address: u64,
     },
+    /// Nothing: a loop of one branch.
+    Endless,
 }
 
 /// How often a path has looked at memory in vain.
