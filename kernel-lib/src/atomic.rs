@@ -295,6 +295,7 @@ reds! {
 ///         w.elect(move |mut t| {
 ///             let part = whole.open(&mut t).fill(&mut t, |i| i as f32);
 ///             if let Some(all) = part.arrive::<AcqRel, _>(&mut t).last() {
+///                 // Lands where the elected thread of the last CTA owns its first element.
 ///                 mine.put(0, (0..all.len()).map(|i| all.get(i)).sum());
 ///             }
 ///         })
