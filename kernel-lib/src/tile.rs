@@ -203,6 +203,24 @@ impl<A: StageData, B: StageData> StageData for (A, B) {
     const ALIGN: u32 = if A::ALIGN > B::ALIGN { A::ALIGN } else { B::ALIGN };
 }
 
+/// The first half's elements, then the second's.
+impl<A, B> Elements for (A, B)
+where
+    A: Elements,
+    B: Elements<Element = A::Element>,
+{
+    type Element = A::Element;
+    const LEN: u32 = A::LEN + B::LEN;
+    #[inline(always)]
+    fn byte_offset(index: u32) -> u32 {
+        if index < A::LEN {
+            A::byte_offset(index)
+        } else {
+            A::BYTES.next_multiple_of(B::ALIGN) + B::byte_offset(index - A::LEN)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +248,14 @@ mod tests {
                 assert!(!core::mem::replace(&mut seen[at / 4], true));
             }
         }
+    }
+
+    #[test]
+    fn a_pair_has_the_elements_of_both() {
+        type Pair = (Tile<bf16, 8, 64>, Tile<bf16, 16, 64>);
+        assert_eq!(<Pair as Elements>::LEN, 24 * 64);
+        assert_eq!(Pair::byte_offset(8 * 64 - 1), <Tile<bf16, 8, 64>>::byte_offset(8 * 64 - 1));
+        assert_eq!(Pair::byte_offset(8 * 64 + 1), 8 * 128 + 2);
     }
 
     #[test]

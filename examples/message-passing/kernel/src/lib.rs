@@ -57,7 +57,8 @@ pub fn exchange(
     seed: u32,
 ) -> Exit<'_> {
     let mut cta = cta;
-    // SAFETY: (1) the host zeroes the flags before each launch; (2) both CTAs claim the same arrays, here alone.
+    // SAFETY: (1) the host zeroes the flags before each launch; (2) both CTAs claim the same arrays, here alone; (3)
+    // the ends below are constants.
     let (ping, pong) =
         unsafe { (Mailbox::claim(&cta, ping, ping_flag), Mailbox::claim(&cta, pong, pong_flag)) };
     match (ping.ends(&cta, 0, 1), pong.ends(&cta, 1, 0)) {
