@@ -1,0 +1,4 @@
+//! Tests of the memory model as a whole: the corpus, a second implementation, mutants of the checker.
+
+mod corpus;
+mod families;
