@@ -171,7 +171,7 @@ struct Decoder<'m> {
     func: Func,
 }
 
-/// The modifiers of an instruction, each taken at most once.
+/// The modifiers of an instruction.
 struct Mods<'i> {
     all: Vec<&'i str>,
 }

@@ -16,12 +16,33 @@ const PATIENCE: u32 = 6;
 /// Steps after which an agent gets its turn whatever the schedule says.
 const FAIRNESS: u32 = 1 << 14;
 
+/// Agents of one kind, which a run may starve: they step only when nothing else can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Starved {
+    Nobody,
+    CopiesIn,
+    CopiesOut,
+    Tensor,
+}
+
+impl Starved {
+    fn holds(self, action: &Action) -> bool {
+        match action {
+            Action::In { .. } | Action::Small { .. } => self == Starved::CopiesIn,
+            Action::Out { .. } => self == Starved::CopiesOut,
+            Action::Tensor(_) => self == Starved::Tensor,
+            Action::SmallArrive { .. } => false,
+        }
+    }
+}
+
 /// The habits of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     seed: u64,
     /// An agent steps once in so many choices; 0: only when no warp can run.
     agents: usize,
+    starved: Starved,
     /// A warp is left at one in so many visible operations.
     switch: usize,
     /// Instructions of a warp at a time.
@@ -34,8 +55,11 @@ impl Settings {
         let mut rng = Rng::new(options.seed ^ 0x5EED);
         let mut pick = |from: &[usize]| from[rng.below(from.len())];
         let (agents, switch) = (pick(&[2, 3, 8, 32, 0]), pick(&[1, 2, 4, 16]));
+        let kinds = [Starved::Nobody, Starved::CopiesIn, Starved::CopiesOut, Starved::Tensor];
+        let starved = kinds[pick(&[0, 0, 1, 2, 2, 3])];
         Settings {
             seed: options.seed,
+            starved: if options.schedule == Schedule::Seeded { starved } else { Starved::Nobody },
             agents: match options.schedule {
                 Schedule::Seeded => agents,
                 Schedule::Early => 1,
@@ -95,8 +119,9 @@ impl<'p> Grid<'p> {
             let agents = !self.world.agents.is_empty();
             self.since_agent += 1;
             if agents && (due || self.ready.is_empty() || self.since_agent > FAIRNESS) {
+                let forced = self.since_agent > FAIRNESS;
                 self.since_agent = 0;
-                self.step_agent()?;
+                self.step_agent(forced)?;
             } else if !self.ready.is_empty() {
                 let i = self.world.rng.below(self.ready.len());
                 self.step_warp(i)?;
@@ -169,12 +194,17 @@ impl<'p> Grid<'p> {
         Ok(())
     }
 
-    fn step_agent(&mut self) -> Result<(), Error> {
+    fn step_agent(&mut self, forced: bool) -> Result<(), Error> {
         let n = self.world.agents.len();
         let start = self.world.rng.below(n);
-        let Some(i) = (0..n).map(|k| (start + k) % n).find(|&i| self.world.eligible(i)) else {
-            return Ok(());
+        let starved = self.settings.starved;
+        let mut order = (0..n).map(|k| (start + k) % n).filter(|&i| self.world.eligible(i));
+        let fed = |i: &usize| !starved.holds(&self.world.agents[*i].action);
+        let chosen = match order.clone().find(fed) {
+            None if self.ready.is_empty() || forced => order.next(),
+            chosen => chosen,
         };
+        let Some(i) = chosen else { return Ok(()) };
         let mut agent = self.world.agents.swap_remove(i);
         let w = agent.warp;
         let mut none = Warp::default();
