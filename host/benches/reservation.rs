@@ -52,9 +52,7 @@ struct Plain(Mutex<Vec<(Pending, Usage)>>);
 impl Plain {
     fn add(&self, fence: Pending, usage: Usage) {
         let mut list = self.0.lock().unwrap();
-        list.retain(|(old, _)| {
-            !old.status().is_signaled() && old.context() != fence.context()
-        });
+        list.retain(|(old, _)| !old.status().is_signaled() && old.context() != fence.context());
         list.push((fence, usage));
     }
 

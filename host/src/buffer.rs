@@ -4,13 +4,21 @@
 //! it lends, the host through copies. No reference to device memory is ever made, so whatever a
 //! kernel does to it, the host only ever sees copied bytes, and [`DeviceValue`] says that any bytes
 //! are a value.
+//!
+//! Work of a [`Stream`](crate::Stream) may still be using a buffer when the host comes to it. Each has
+//! a [`Reservation`](crate::reservation::Reservation) that knows: copies wait for what they must wait
+//! for, and dropping gives the memory back when everything has ended.
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use baton::launch::{DeviceSlice, DeviceSliceMut, DeviceValue};
 
 use crate::device::ALIGNMENT;
+use crate::memory::{Allocation, Resource};
+use crate::reservation::{Access, Description};
+use crate::stream::StreamFence;
 use crate::{Device, Error};
 
 /// The byte of which a [poisoned](Buffer::poisoned) buffer is full: as a float it is not a number,
@@ -21,8 +29,7 @@ pub const POISON: u8 = 0xff;
 ///
 /// It keeps its device alive, and is freed when dropped.
 pub struct Buffer<T> {
-    device: Device,
-    address: u64,
+    pub(crate) allocation: Arc<Allocation>,
     len: usize,
     values: PhantomData<T>,
 }
@@ -30,11 +37,19 @@ pub struct Buffer<T> {
 impl<T: DeviceValue> Buffer<T> {
     /// Room for `len` values, with whatever bytes were there.
     pub fn alloc(device: &Device, len: usize) -> Result<Self, Error> {
+        let allocation = Allocation::new(device, Self::size(len)?)?;
+        Ok(Self::from_allocation(Arc::new(allocation), len))
+    }
+
+    /// The bytes of `len` values.
+    pub(crate) fn size(len: usize) -> Result<usize, Error> {
         const { assert!(align_of::<T>() as u64 <= ALIGNMENT, "buffers are aligned to 256 bytes") };
-        let bytes =
-            len.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { len, size: size_of::<T>() })?;
-        let address = device.memory().alloc(bytes as u64)?;
-        Ok(Self { device: device.clone(), address, len, values: PhantomData })
+        len.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { len, size: size_of::<T>() })
+    }
+
+    /// The allocation has as many bytes.
+    pub(crate) fn from_allocation(allocation: Arc<Allocation>, len: usize) -> Self {
+        Self { allocation, len, values: PhantomData }
     }
 
     /// A copy of `values`.
@@ -60,7 +75,9 @@ impl<T: DeviceValue> Buffer<T> {
 
     /// Sets every byte.
     pub fn fill(&mut self, byte: u8) -> Result<(), Error> {
-        self.device.memory().fill(self.address, self.bytes(), byte)
+        self.allocation.overwrite("filling a buffer", || {
+            self.device().memory().fill(self.address(), self.bytes() as u64, byte)
+        })
     }
 
     /// Copies `values` to the device. The lengths must be equal.
@@ -71,7 +88,9 @@ impl<T: DeviceValue> Buffer<T> {
         let bytes = unsafe {
             std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
         };
-        self.device.memory().write(self.address, bytes)
+        self.allocation.overwrite("copying to the device", || {
+            self.device().memory().write(self.address(), bytes)
+        })
     }
 
     /// Copies the device's values into `values`. The lengths must be equal.
@@ -82,7 +101,8 @@ impl<T: DeviceValue> Buffer<T> {
         let bytes = unsafe {
             std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), size_of_val(values))
         };
-        self.device.memory().read(self.address, bytes)
+        self.allocation.ready_for(Access::Read, "copying from the device")?;
+        self.device().memory().read(self.address(), bytes)
     }
 
     /// A copy of the device's values.
@@ -98,7 +118,7 @@ impl<T: DeviceValue> Buffer<T> {
     pub fn as_arg(&self) -> DeviceSlice<'_, T> {
         // SAFETY: the memory is this buffer's, aligned for any value (256 bytes), and allocated as
         // long as the borrow lives; a shared borrow excludes all that write it.
-        unsafe { DeviceSlice::from_raw(self.device.id(), self.address, self.len as u64) }
+        unsafe { DeviceSlice::from_raw(self.device().id(), self.address(), self.len as u64) }
     }
 
     /// The buffer as an argument that a kernel may write.
@@ -131,7 +151,7 @@ impl<T: DeviceValue> Buffer<T> {
     /// ```
     pub fn as_arg_mut(&mut self) -> DeviceSliceMut<'_, T> {
         // SAFETY: as in `as_arg`; the borrow is exclusive.
-        unsafe { DeviceSliceMut::from_raw(self.device.id(), self.address, self.len as u64) }
+        unsafe { DeviceSliceMut::from_raw(self.device().id(), self.address(), self.len as u64) }
     }
 
     fn check_len(&self, host: usize) -> Result<(), Error> {
@@ -156,31 +176,30 @@ impl<T> Buffer<T> {
 
     /// The device whose memory it is.
     pub fn device(&self) -> &Device {
-        &self.device
+        self.allocation.device()
     }
 
     /// Where it begins in the device's address space.
     pub(crate) fn address(&self) -> u64 {
-        self.address
+        self.allocation.address()
     }
 
-    fn bytes(&self) -> u64 {
-        // `alloc` has checked that the product fits.
-        (self.len * size_of::<T>()) as u64
+    pub(crate) fn bytes(&self) -> usize {
+        // `size` has checked that the product fits.
+        self.len * size_of::<T>()
     }
-}
 
-impl<T> Drop for Buffer<T> {
-    fn drop(&mut self) {
-        self.device.memory().free(self.address);
+    /// Which work of streams uses the buffer, and who would wait for whom.
+    pub fn describe(&self) -> Description<StreamFence> {
+        self.allocation.reservation().describe()
     }
 }
 
 impl<T> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Buffer")
-            .field("device", &self.device)
-            .field("address", &format_args!("{:#x}", self.address))
+            .field("device", self.device())
+            .field("address", &format_args!("{:#x}", self.address()))
             .field("len", &self.len)
             .finish()
     }

@@ -7,15 +7,20 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton::launch::{Call, DeviceId};
 
+use crate::Error;
 use crate::emulator::{Emulator, EmulatorOptions};
 use crate::gpu::{self, Gpu};
 use crate::image::{self, Image};
 use crate::launch::{self, Grid, LaunchReport};
+use crate::memory::{Leftover, Leftovers, LoadedCode};
 use crate::module::{Loaded, Module};
-use crate::{BadLaunch, Error};
+use crate::reservation::Reservation;
+use crate::stream::queue::Queue;
+use crate::stream::{Stream, StreamFence, capture};
 
 /// The variable that overrides [`Choice::Auto`].
 const OVERRIDE: &str = "BATON_DEVICE";
@@ -30,11 +35,29 @@ struct Inner {
     id: DeviceId,
     backend: Backend,
     fallback: Option<Error>,
+    leftovers: Leftovers,
+    /// Whether a stream was ever made: without, there is nothing that a launch has to wait for.
+    has_streams: AtomicBool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.leftovers.finish(&self.backend);
+    }
 }
 
 pub(crate) enum Backend {
     Gpu(Gpu),
     Emulator(Emulator),
+}
+
+impl Backend {
+    pub(crate) fn memory(&self) -> &dyn Memory {
+        match self {
+            Self::Gpu(gpu) => gpu,
+            Self::Emulator(emulator) => emulator,
+        }
+    }
 }
 
 /// What buffers need of a device.
@@ -187,7 +210,13 @@ impl Device {
     }
 
     fn new(backend: Backend, fallback: Option<Error>) -> Self {
-        Self(Arc::new(Inner { id: DeviceId::unique(), backend, fallback }))
+        Self(Arc::new(Inner {
+            id: DeviceId::unique(),
+            backend,
+            fallback,
+            leftovers: Leftovers::default(),
+            has_streams: AtomicBool::new(false),
+        }))
     }
 
     /// Loads the code of `image` that fits this device best.
@@ -203,10 +232,13 @@ impl Device {
                 emulator.load(image).map(|(binary, module)| (binary, Loaded::Emulator(module)))?
             }
         };
-        Ok(Module { device: self.clone(), image: *image, binary, loaded })
+        Ok(Module { image: *image, binary, code: Arc::new(LoadedCode::new(self, loaded)) })
     }
 
     /// Launches a kernel on `grid` CTAs and waits until it has finished.
+    ///
+    /// Before it begins, everything has ended that the device's [`Stream`]s were given so far. To run
+    /// beside that, launch on a [`Stream`].
     ///
     /// A kernel that never ends is an error on the emulator, which sees that nothing can move any more;
     /// on a GPU nobody sees it, and this does not return.
@@ -222,17 +254,32 @@ impl Device {
         let grid = grid.into();
         launch::check(self, module, grid, &call)
             .map_err(|problem| Error::BadLaunch { kernel: call.kernel(), problem })?;
-        match (self.backend(), &module.loaded) {
-            (Backend::Gpu(gpu), Loaded::Gpu(loaded)) => gpu.launch(loaded, grid, &call),
+        capture::no_host_wait("launching a kernel and waiting for it")?;
+        let after_streams = self.0.has_streams.load(Ordering::Relaxed);
+        match (self.backend(), &**module.code.loaded()) {
+            (Backend::Gpu(gpu), Loaded::Gpu(loaded)) => {
+                if after_streams {
+                    gpu.finish()?;
+                }
+                gpu.launch(loaded, grid, &call)
+            }
             (Backend::Emulator(emulator), Loaded::Emulator(loaded)) => {
+                emulator.finish();
                 emulator.launch(loaded, grid, &call)
             }
             // `check` has compared the devices, so the kinds agree.
-            _ => Err(Error::BadLaunch {
-                kernel: call.kernel(),
-                problem: BadLaunch::ForeignModule { module: module.name() },
-            }),
+            _ => Err(Error::foreign_module(&call)),
         }
+    }
+
+    /// A new stream: work that is given to it is done in order, and beside that of other streams.
+    pub fn stream(&self) -> Result<Stream, Error> {
+        let queue: Box<dyn Queue> = match self.backend() {
+            Backend::Gpu(gpu) => Box::new(gpu.stream()?),
+            Backend::Emulator(emulator) => Box::new(emulator.stream()),
+        };
+        self.0.has_streams.store(true, Ordering::Relaxed);
+        Ok(Stream::new(self, queue))
     }
 
     /// What the device is called.
@@ -278,10 +325,16 @@ impl Device {
     }
 
     pub(crate) fn memory(&self) -> &dyn Memory {
-        match self.backend() {
-            Backend::Gpu(gpu) => gpu,
-            Backend::Emulator(emulator) => emulator,
-        }
+        self.backend().memory()
+    }
+
+    pub(crate) fn leftovers(&self) -> &Leftovers {
+        &self.0.leftovers
+    }
+
+    /// Gives back what nobody owns any more, when no work uses it.
+    pub(crate) fn discard(&self, leftover: Leftover, reservation: &Reservation<StreamFence>) {
+        self.leftovers().add(leftover, reservation, self.backend());
     }
 }
 

@@ -2,10 +2,13 @@
 //!
 //! Every emulator has an arena of its own for global memory and a seed for the order in which its
 //! threads and asynchronous operations take their steps; the same seed and the same launch give the
-//! same run. A launch runs on the thread that asks for it.
+//! same run. A launch runs on the thread that asks for it; what streams were given is done when
+//! somebody waits for it (see [`queue`]).
+
+mod queue;
 
 use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use baton::launch::{Call, EncodedTensorMap};
@@ -41,28 +44,66 @@ impl EmulatorOptions {
     }
 }
 
+pub(crate) use queue::{Completion, EmulatorQueue, Recording};
+
 pub(crate) struct Emulator {
-    machine: Mutex<Machine>,
+    shared: Arc<Shared>,
     arch: Option<String>,
 }
 
+/// What an emulator and its streams have in common.
+struct Shared(Mutex<State>);
+
+struct State {
+    machine: Machine,
+    streams: queue::Streams,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic in another thread leaves bytes and allocations that are still well formed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Does one piece of what streams were given; `false` if nothing can be done.
+    fn step(&mut self) -> bool {
+        self.streams.step(&mut self.machine)
+    }
+}
+
 /// A module as the emulator runs it.
-pub(crate) struct LoadedModule(Box<Program>);
+pub(crate) struct LoadedModule(Arc<Program>);
+
+impl LoadedModule {
+    fn program(&self) -> Arc<Program> {
+        Arc::clone(&self.0)
+    }
+}
 
 impl Emulator {
     pub(crate) const NAME: &'static str = "baton emulator";
 
     pub(crate) fn new(options: EmulatorOptions) -> Self {
-        Self { machine: Mutex::new(Machine::new(options.machine)), arch: options.arch }
-    }
-
-    fn machine(&self) -> MutexGuard<'_, Machine> {
-        // A panic in another thread leaves bytes and allocations that are still well formed.
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+        let streams = queue::Streams::new(options.machine.seed);
+        let state = State { machine: Machine::new(options.machine), streams };
+        Self { shared: Arc::new(Shared(Mutex::new(state))), arch: options.arch }
     }
 
     pub(crate) fn set_seed(&self, seed: u64) {
-        self.machine().set_seed(seed);
+        let mut state = self.shared.state();
+        state.machine.set_seed(seed);
+        state.streams.set_seed(seed);
+    }
+
+    pub(crate) fn stream(&self) -> EmulatorQueue {
+        EmulatorQueue::new(Arc::clone(&self.shared))
+    }
+
+    /// Does everything that streams were given.
+    pub(crate) fn finish(&self) {
+        while self.shared.state().step() {}
     }
 
     pub(crate) fn load(&self, image: &Image) -> Result<(&'static Binary, LoadedModule), Error> {
@@ -85,27 +126,18 @@ impl Emulator {
         };
         let name = format!("{}.{}.ptx", image.name, binary.arch);
         let program = Program::load(binary.ptx, &name, lines).map_err(Box::new)?;
-        Ok((binary, LoadedModule(Box::new(program))))
+        Ok((binary, LoadedModule(Arc::new(program))))
     }
 
     pub(crate) fn launch(
         &self,
         LoadedModule(program): &LoadedModule,
-        Grid(grid): Grid,
+        grid: Grid,
         call: &Call<'_>,
     ) -> Result<LaunchReport, Error> {
-        let shape = call.shape();
-        let launch = Launch {
-            kernel: call.kernel().into(),
-            grid,
-            block: shape.threads,
-            // Zeros are for kernels that are launched without clusters.
-            cluster: shape.cluster.unwrap_or([0; 3]),
-            dynamic_shared: shape.dynamic_shared,
-            params: call.params().to_vec(),
-        };
+        let launch = description(grid, call);
         let start = Instant::now();
-        let report = self.machine().launch(program, &launch).map_err(Box::new)?;
+        let report = self.shared.state().machine.launch(program, &launch).map_err(Box::new)?;
         let elapsed = start.elapsed();
         // As with a GPU's driver, a closed standard output loses the text and nothing else.
         let mut stdout = std::io::stdout();
@@ -128,32 +160,54 @@ impl Emulator {
 impl Memory for Emulator {
     fn alloc(&self, bytes: u64) -> Result<u64, Error> {
         // An address of its own for every buffer, the empty ones included.
-        Ok(self.machine().alloc(bytes.max(1), ALIGNMENT).map_err(Box::new)?)
+        Ok(self.shared.state().machine.alloc(bytes.max(1), ALIGNMENT).map_err(Box::new)?)
     }
 
     fn free(&self, address: u64) {
         // Only an address that is no allocation fails, and this one is.
-        let _ = self.machine().free(address);
+        let _ = self.shared.state().machine.free(address);
     }
 
     fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Error> {
-        Ok(self.machine().read(address, out).map_err(Box::new)?)
+        Ok(self.shared.state().machine.read(address, out).map_err(Box::new)?)
     }
 
     fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Error> {
-        Ok(self.machine().write(address, bytes).map_err(Box::new)?)
+        Ok(self.shared.state().machine.write(address, bytes).map_err(Box::new)?)
     }
 
     fn fill(&self, address: u64, bytes: u64, byte: u8) -> Result<(), Error> {
-        const CHUNK: u64 = 64 * 1024;
-        let mut machine = self.machine();
-        let chunk = vec![byte; bytes.min(CHUNK) as usize];
-        let mut done = 0;
-        while done < bytes {
-            let part = &chunk[..(bytes - done).min(CHUNK) as usize];
-            machine.write(address + done, part).map_err(Box::new)?;
-            done += part.len() as u64;
-        }
-        Ok(())
+        Ok(fill(&mut self.shared.state().machine, address, bytes, byte).map_err(Box::new)?)
     }
+}
+
+/// A call as the emulator wants it.
+fn description(Grid(grid): Grid, call: &Call<'_>) -> Launch {
+    let shape = call.shape();
+    Launch {
+        kernel: call.kernel().into(),
+        grid,
+        block: shape.threads,
+        // Zeros are for kernels that are launched without clusters.
+        cluster: shape.cluster.unwrap_or([0; 3]),
+        dynamic_shared: shape.dynamic_shared,
+        params: call.params().to_vec(),
+    }
+}
+
+fn fill(
+    machine: &mut Machine,
+    address: u64,
+    bytes: u64,
+    byte: u8,
+) -> Result<(), baton_emulator::Error> {
+    const CHUNK: u64 = 64 * 1024;
+    let chunk = vec![byte; bytes.min(CHUNK) as usize];
+    let mut done = 0;
+    while done < bytes {
+        let part = &chunk[..(bytes - done).min(CHUNK) as usize];
+        machine.write(address + done, part)?;
+        done += part.len() as u64;
+    }
+    Ok(())
 }

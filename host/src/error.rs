@@ -4,6 +4,10 @@
 //! found, and a way out. Messages of the driver are captured as text when they happen: they can only
 //! be asked for while the driver library is there.
 
+use baton::launch::Call;
+
+use crate::reservation::Failure;
+
 /// A failed operation of a device.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -128,6 +132,81 @@ pub enum Error {
         reason: String,
     },
 
+    /// The GPU has failed so badly that nothing of this process works on it any more.
+    #[error(
+        "{doing}: {reason}; the GPU cannot be used further by this process. The emulator (BATON_DEVICE=emulator) names the line of a kernel that caused it"
+    )]
+    DeviceLost {
+        /// What was being done when it was noticed.
+        doing: String,
+        /// What the driver said.
+        reason: String,
+    },
+
+    /// Work that a stream was given has failed.
+    #[error(
+        "{what} failed, or work that it waited for: {failure}; its stream does nothing more, and buffers that it was to write are unknown until they are overwritten"
+    )]
+    WorkFailed {
+        /// The work.
+        what: String,
+        /// Why.
+        failure: Failure,
+    },
+
+    /// A buffer whose writer has failed.
+    #[error(
+        "{doing}: the contents are unknown, because work that was to write them has failed ({failure}); overwrite the whole buffer first"
+    )]
+    ContentsUnknown {
+        /// What was to be done with them.
+        doing: String,
+        /// Why the writer failed.
+        failure: Failure,
+    },
+
+    /// A fence or graph of another device.
+    #[error(
+        "the fence or graph is of another device: streams wait only for their own device's work"
+    )]
+    ForeignFence,
+
+    /// A buffer of another device.
+    #[error("{doing}: a buffer is of another device than the stream: copy it over the host")]
+    ForeignBuffer {
+        /// What was to be done.
+        doing: &'static str,
+    },
+
+    /// A copy between buffers whose lengths differ.
+    #[error(
+        "the buffers have {from} and {to} elements: copies are of the whole buffer, so the lengths must be equal"
+    )]
+    BufferLengths {
+        /// Elements of the source.
+        from: usize,
+        /// Elements of the destination.
+        to: usize,
+    },
+
+    /// The host would wait while a stream's work is captured.
+    #[error(
+        "{doing}: this thread captures a stream's work, and nothing may wait on the host until that has ended"
+    )]
+    Capturing {
+        /// What would have waited.
+        doing: String,
+    },
+
+    /// Captured work would wait for work that is not part of the capture.
+    #[error(
+        "the capture was broken off: {plan}, which is not part of it; wait for that on the host before the capture begins"
+    )]
+    CaptureWaits {
+        /// Who waits for what.
+        plan: String,
+    },
+
     /// A buffer is larger than an address space.
     #[error("a buffer of {len} elements of {size} bytes is larger than the address space")]
     TooLarge {
@@ -173,6 +252,14 @@ pub enum Error {
         /// What is wrong, and what to do.
         reason: String,
     },
+}
+
+impl Error {
+    /// The module is of the other kind of device.
+    pub(crate) fn foreign_module(call: &Call<'_>) -> Self {
+        let problem = BadLaunch::ForeignModule { module: "of another device" };
+        Self::BadLaunch { kernel: call.kernel(), problem }
+    }
 }
 
 /// Why a kernel was not launched.

@@ -4,7 +4,11 @@
 //! or a missing symbol by panicking. So nothing here calls the driver before [`count`] has found the
 //! library and every symbol in [`SYMBOLS`]. Its answer is kept: a driver does not come and go.
 //!
-//! Everything is synchronous: copies block, and a launch waits for its kernel.
+//! What is here is synchronous: copies block, and a launch waits for its kernel. Streams are in
+//! [`queue`], the events that order them in [`event`].
+
+mod event;
+mod queue;
 
 use std::ffi::{CStr, CString, c_uint, c_void};
 use std::io::Write;
@@ -23,8 +27,10 @@ use crate::image::{self, Binary, Candidate, Image};
 use crate::launch::{Grid, LaunchReport, Limits};
 use crate::tensor_map;
 
+use event::EventPool;
+
 /// Every symbol that this file reaches, directly or through `cudarc`.
-const SYMBOLS: [&CStr; 31] = [
+const SYMBOLS: [&CStr; 50] = [
     c"cuInit",
     c"cuGetErrorName",
     c"cuGetErrorString",
@@ -56,6 +62,25 @@ const SYMBOLS: [&CStr; 31] = [
     c"cuEventSynchronize",
     c"cuEventElapsedTime_v2",
     c"cuEventDestroy_v2",
+    c"cuEventQuery",
+    c"cuStreamCreate",
+    c"cuStreamDestroy_v2",
+    c"cuStreamSynchronize",
+    c"cuStreamWaitEvent",
+    c"cuStreamBeginCapture_v2",
+    c"cuStreamEndCapture",
+    c"cuGraphInstantiateWithFlags",
+    c"cuGraphDestroy",
+    c"cuGraphLaunch",
+    c"cuGraphExecDestroy",
+    c"cuMemAllocAsync",
+    c"cuMemFreeAsync",
+    c"cuMemcpyDtoDAsync_v2",
+    c"cuMemcpyHtoDAsync_v2",
+    c"cuMemcpyDtoHAsync_v2",
+    c"cuMemsetD8Async",
+    c"cuMemHostAlloc",
+    c"cuMemFreeHost",
 ];
 
 /// How many GPUs the driver shows; an error says why there is no driver to ask.
@@ -106,13 +131,45 @@ fn text(error: DriverError) -> String {
 /// Makes an [`Error`] of a driver call that failed while `doing` something.
 fn failed(doing: impl Into<String>) -> impl FnOnce(DriverError) -> Error {
     let doing = doing.into();
-    move |error| Error::Driver { doing, reason: text(error) }
+    move |error| match error {
+        lost if is_lost(lost) => Error::DeviceLost { doing, reason: text(lost) },
+        other => Error::Driver { doing, reason: text(other) },
+    }
 }
 
+/// Whether an error means that nothing of this process works on the GPU any more, so that whatever was
+/// running has ended.
+fn is_lost(DriverError(error): DriverError) -> bool {
+    use sys::cudaError_enum as Is;
+    matches!(
+        error,
+        Is::CUDA_ERROR_DEINITIALIZED
+            | Is::CUDA_ERROR_ECC_UNCORRECTABLE
+            | Is::CUDA_ERROR_NVLINK_UNCORRECTABLE
+            | Is::CUDA_ERROR_ILLEGAL_ADDRESS
+            | Is::CUDA_ERROR_LAUNCH_TIMEOUT
+            | Is::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | Is::CUDA_ERROR_ASSERT
+            | Is::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | Is::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | Is::CUDA_ERROR_MISALIGNED_ADDRESS
+            | Is::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | Is::CUDA_ERROR_INVALID_PC
+            | Is::CUDA_ERROR_LAUNCH_FAILED
+            | Is::CUDA_ERROR_EXTERNAL_DEVICE
+            | Is::CUDA_ERROR_UNKNOWN
+    )
+}
+
+pub(crate) use event::Event;
+pub(crate) use queue::{GpuGraph, GpuQueue};
+
 /// One GPU, by its primary context.
+#[derive(Clone)]
 pub(crate) struct Gpu {
     context: Arc<CudaContext>,
-    name: String,
+    events: Arc<EventPool>,
+    name: Arc<str>,
     compute_capability: (u32, u32),
     limits: Limits,
 }
@@ -152,7 +209,8 @@ impl Gpu {
             shared: attribute(Is::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             cluster: if clusters { 8 } else { 1 },
         };
-        Ok(Self { context, name, compute_capability, limits })
+        let events = EventPool::new(Arc::clone(&context));
+        Ok(Self { context, events, name: name.into(), compute_capability, limits })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -176,7 +234,7 @@ impl Gpu {
         Error::NoFittingCode {
             image: image.name,
             built: image.archs(),
-            gpu: self.name.clone(),
+            gpu: self.name.to_string(),
             major,
             minor,
         }
@@ -207,7 +265,7 @@ impl Gpu {
                 }
             }
         }
-        Err(Error::NotLoaded { image: image.name, gpu: self.name.clone(), attempts })
+        Err(Error::NotLoaded { image: image.name, gpu: self.name.to_string(), attempts })
     }
 
     /// Loads machine code or PTX, or gives the driver's own words.
@@ -252,45 +310,29 @@ impl Gpu {
         })
     }
 
-    pub(crate) fn launch(
-        &self,
-        module: &LoadedModule,
-        Grid(grid): Grid,
-        call: &Call<'_>,
-    ) -> Result<LaunchReport, Error> {
-        self.bind("launching a kernel")?;
-        let shape = call.shape();
+    /// A kernel that has been compared with the call that launches it.
+    fn ready<'c>(
+        &'c self,
+        module: &'c LoadedModule,
+        call: &'c Call<'c>,
+    ) -> Result<ReadyKernel<'c>, Error> {
         let function = self.function(module, call)?;
         function.check_params(call)?;
         let cluster = function.cluster_to_set(call)?;
         function.check_threads(self, call)?;
-        function.allow_dynamic_shared(shape.dynamic_shared)?;
+        function.allow_dynamic_shared(call.shape().dynamic_shared)?;
+        Ok(ReadyKernel { function, cluster, call, gpu: &self.name })
+    }
 
-        let mut attributes: Vec<sys::CUlaunchAttribute> = cluster
-            .map(|[x, y, z]| sys::CUlaunchAttribute {
-                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                pad: [0; 4],
-                value: sys::CUlaunchAttributeValue {
-                    clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z },
-                },
-            })
-            .into_iter()
-            .collect();
+    pub(crate) fn launch(
+        &self,
+        module: &LoadedModule,
+        grid: Grid,
+        call: &Call<'_>,
+    ) -> Result<LaunchReport, Error> {
+        self.bind("launching a kernel")?;
+        let kernel = self.ready(module, call)?;
         let stream = self.context.default_stream();
-        let config = sys::CUlaunchConfig {
-            gridDimX: grid[0],
-            gridDimY: grid[1],
-            gridDimZ: grid[2],
-            blockDimX: shape.threads[0],
-            blockDimY: shape.threads[1],
-            blockDimZ: shape.threads[2],
-            sharedMemBytes: shape.dynamic_shared,
-            hStream: stream.cu_stream(),
-            attrs: attributes.as_mut_ptr(),
-            numAttrs: attributes.len() as c_uint,
-        };
-        let mut params: Vec<*mut c_void> =
-            call.params().iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
 
         // The driver writes the kernel's output to the same place as this process.
         let _ = std::io::stdout().flush();
@@ -301,23 +343,13 @@ impl Gpu {
         };
         let (start, end) = (event()?, event()?);
         start.record(&stream).map_err(failed("recording an event"))?;
-        // SAFETY: the function is the module's, which is borrowed. `check_params` has compared count
-        // and sizes of the parameters; the driver copies them and the attributes before it returns.
-        // Their meaning is what `Call::new` demands. The memory that they point into is borrowed by
-        // the call until the end of this method, which waits for the kernel.
-        let launched = unsafe {
-            sys::cuLaunchKernelEx(&config, function.raw, params.as_mut_ptr(), ptr::null_mut())
-        };
-        launched.result().map_err(failed(format!(
-            "launching kernel `{}` on {}",
-            call.kernel(),
-            self.name
-        )))?;
-        // Whatever happens, nothing of the kernel runs after this line.
+        kernel.launch(grid, stream.cu_stream())?;
+        // Whatever happens, nothing of the kernel runs after this line, and so its memory may be
+        // used again by whom the call has borrowed it from.
         let recorded = end.record(&stream);
         self.context.synchronize().and(recorded).map_err(|error| Error::KernelFailed {
             kernel: call.kernel(),
-            gpu: self.name.clone(),
+            gpu: self.name.to_string(),
             reason: text(error),
         })?;
         let milliseconds = start.elapsed_ms(&end).map_err(failed("reading a timer"))?;
@@ -327,6 +359,32 @@ impl Gpu {
             output: String::new(),
             hazards: Vec::new(),
         })
+    }
+
+    pub(crate) fn stream(&self) -> Result<GpuQueue, Error> {
+        GpuQueue::new(self)
+    }
+
+    /// Waits for everything that streams were given.
+    pub(crate) fn finish(&self) -> Result<(), Error> {
+        self.bind("waiting for the GPU")?;
+        self.context.synchronize().map_err(failed(format!("waiting for {}", self.name)))
+    }
+
+    /// Page-locked host memory, which streams can copy from and to.
+    pub(crate) fn alloc_host(&self, bytes: usize) -> Result<*mut u8, Error> {
+        self.bind("allocating host memory")?;
+        // SAFETY: the context is current; the pointer goes into one buffer, which frees it once.
+        unsafe { result::malloc_host(bytes.max(1), 0) }
+            .map(|host| host.cast())
+            .map_err(failed(format!("page-locking {bytes} bytes of host memory")))
+    }
+
+    pub(crate) fn free_host(&self, host: *mut u8) {
+        if self.bind("freeing host memory").is_ok() {
+            // SAFETY: the pointer is `alloc_host`'s, its buffer is gone, and no stream uses it.
+            let _ = unsafe { result::free_host(host.cast()) };
+        }
     }
 
     fn function<'m>(
@@ -387,9 +445,8 @@ impl Memory for Gpu {
 
     fn free(&self, address: u64) {
         if self.bind("freeing").is_ok() {
-            // SAFETY: the address is `alloc`'s, and its buffer is being dropped. No kernel runs:
-            // every launch has been waited for. An error is one of an earlier kernel, which its own
-            // launch has reported.
+            // SAFETY: the address is `alloc`'s, its buffer is gone, and its reservation has no fence that
+            // is pending. An error is one of an earlier kernel, which has been reported elsewhere.
             let _ = unsafe { result::free_sync(address) };
         }
     }
@@ -458,10 +515,65 @@ impl LoadedModule {
 impl Drop for LoadedModule {
     fn drop(&mut self) {
         if self.context.bind_to_thread().is_ok() {
-            // SAFETY: the handle is this value's alone, and no kernel of it runs: every launch has
-            // been waited for.
+            // SAFETY: the handle is this value's alone, and no kernel of it runs: its module's
+            // reservation has no fence that is pending.
             let _ = unsafe { result::module::unload(self.raw) };
         }
+    }
+}
+
+/// A kernel with a call that fits it.
+struct ReadyKernel<'c> {
+    function: Function<'c>,
+    /// The cluster shape that the launch has to set.
+    cluster: Option<[u32; 3]>,
+    call: &'c Call<'c>,
+    gpu: &'c str,
+}
+
+impl ReadyKernel<'_> {
+    /// Gives the kernel to a stream, whose context is current.
+    fn launch(&self, Grid(grid): Grid, stream: sys::CUstream) -> Result<(), Error> {
+        let call = self.call;
+        let shape = call.shape();
+        let mut attributes: Vec<sys::CUlaunchAttribute> = self
+            .cluster
+            .map(|[x, y, z]| sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue {
+                    clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z },
+                },
+            })
+            .into_iter()
+            .collect();
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: shape.threads[0],
+            blockDimY: shape.threads[1],
+            blockDimZ: shape.threads[2],
+            sharedMemBytes: shape.dynamic_shared,
+            hStream: stream,
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as c_uint,
+        };
+        let mut params: Vec<*mut c_void> =
+            call.params().iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
+        // SAFETY: the function is the module's, which is borrowed and not unloaded before its kernels
+        // have ended. `check_params` has compared count and sizes of the parameters; the driver copies
+        // them and the attributes before it returns. Their meaning is what `Call::new` demands. The
+        // memory that they point into stays allocated until the kernel has ended: a launch that waits
+        // borrows it, and one that does not adds a fence to its reservation.
+        let launched = unsafe {
+            sys::cuLaunchKernelEx(&config, self.function.raw, params.as_mut_ptr(), ptr::null_mut())
+        };
+        launched.result().map_err(failed(format!(
+            "launching kernel `{}` on {}",
+            call.kernel(),
+            self.gpu
+        )))
     }
 }
 
@@ -529,7 +641,7 @@ impl Function<'_> {
         if threads.iter().product::<u32>() <= limit {
             return Ok(());
         }
-        let device = gpu.name.clone();
+        let device = gpu.name.to_string();
         Err(Error::BadLaunch {
             kernel: call.kernel(),
             problem: BadLaunch::BadBlock { threads, limit, device },

@@ -82,7 +82,7 @@ pub(crate) fn check(
     Grid(grid): Grid,
     call: &Call<'_>,
 ) -> Result<(), BadLaunch> {
-    if module.device != *device {
+    if module.device() != device {
         return Err(BadLaunch::ForeignModule { module: module.name() });
     }
     let Some(kernel) = module.kernel(call.kernel()) else {

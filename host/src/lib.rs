@@ -42,8 +42,11 @@ mod error;
 mod gpu;
 mod image;
 mod launch;
+mod memory;
 mod module;
+mod pinned;
 pub mod reservation;
+mod stream;
 mod sync;
 mod tensor_map;
 
@@ -55,4 +58,9 @@ pub use error::{BadLaunch, Error};
 pub use image::{Arch, Binary, Features, Image, KernelInfo};
 pub use launch::{Grid, LaunchReport};
 pub use module::{Code, Module};
+pub use pinned::Pinned;
+pub use stream::{
+    Argument, Arguments, Capture, Graph, KernelTaking, Read, ReadTiles, Stream, StreamFence,
+    StreamReport, Write, WriteTiles, read, read_tiles, write, write_tiles,
+};
 pub use tensor_map::Matrix;

@@ -1,19 +1,21 @@
 //! Kernels on a device, ready to be launched.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::device::Device;
 use crate::image::{Binary, Image, KernelInfo};
+use crate::memory::{LoadedCode, Resource};
 use crate::{emulator, gpu};
 
 /// An [`Image`] loaded on a device: one of its binaries, chosen to fit.
 ///
-/// Made by [`Device::load`].
+/// Made by [`Device::load`]. Dropped while kernels of it run on a [`Stream`](crate::Stream), it is
+/// unloaded when they have ended.
 pub struct Module {
-    pub(crate) device: Device,
     pub(crate) image: Image,
     pub(crate) binary: &'static Binary,
-    pub(crate) loaded: Loaded,
+    pub(crate) code: Arc<LoadedCode>,
 }
 
 /// What a backend keeps of a module.
@@ -46,7 +48,7 @@ impl Module {
 
     /// What runs.
     pub fn code(&self) -> Code {
-        match &self.loaded {
+        match &**self.code.loaded() {
             Loaded::Gpu(module) if module.is_cubin() => Code::Cubin,
             Loaded::Gpu(_) => Code::DriverCompiled,
             Loaded::Emulator(_) => Code::EmulatedPtx,
@@ -60,7 +62,7 @@ impl Module {
 
     /// The device it is loaded on.
     pub fn device(&self) -> &Device {
-        &self.device
+        self.code.device()
     }
 }
 
@@ -70,7 +72,7 @@ impl fmt::Debug for Module {
             .field("image", &self.image.name)
             .field("arch", &self.binary.arch)
             .field("code", &self.code())
-            .field("device", &self.device)
+            .field("device", self.device())
             .finish()
     }
 }

@@ -97,7 +97,7 @@ const MUTANTS: [Mutant; 16] = [
     Mutant {
         name: "a_failed_writer_is_forgotten",
         file: "slots.rs",
-        from: "self.failure.get_or_insert(failure);",
+        from: "self.fail(failure);",
         to: "drop(failure);",
     },
     Mutant {

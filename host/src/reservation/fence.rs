@@ -134,8 +134,10 @@ pub trait Fence: Clone {
 ///
 /// Asking is an error while a stream's work is captured, and then only what is known already counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asking {
+pub enum Asking {
+    /// The device is asked where that helps.
     Allowed,
+    /// It is not.
     Forbidden,
 }
 

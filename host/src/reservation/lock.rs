@@ -26,11 +26,17 @@ pub struct Reservation<F> {
 impl<F: Fence> Reservation<F> {
     /// A reservation without fences.
     pub fn new() -> Self {
+        Self::with_limit(usize::MAX)
+    }
+
+    /// A reservation whose list does not grow beyond `limit` fences: where that is not enough, it is
+    /// out of memory.
+    pub fn with_limit(limit: usize) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             lock: Mutex::new(()),
-            list: Mutex::new(List::new()),
+            list: Mutex::new(List::new(limit)),
         }
     }
 
@@ -122,10 +128,7 @@ impl<'r, F: Fence, S> Guard<'r, F, S> {
     ///
     /// Reserving again does not add up: what counts is the greatest number that was asked for and is
     /// not used up. A fence that takes the slot of another uses none up.
-    pub fn reserve(
-        mut self,
-        count: usize,
-    ) -> Result<Guard<'r, F, Slots>, Unreserved<'r, F, S>> {
+    pub fn reserve(mut self, count: usize) -> Result<Guard<'r, F, Slots>, Unreserved<'r, F, S>> {
         if count == 0 {
             return Err(Unreserved { guard: self, reason: ReserveError::Nothing });
         }
@@ -148,11 +151,7 @@ impl<'r, F: Fence, S> Guard<'r, F, S> {
     /// context, not later than the fence and of a usage that is no stricter. Where a fence that is
     /// already there implies this one, because it is of the same context, not earlier and at least as
     /// strict, nothing changes; so adding a writer again as a reader does not lose the writer.
-    pub fn add(
-        &mut self,
-        fence: impl Into<Merged<F>>,
-        usage: Usage,
-    ) -> Result<(), AddError>
+    pub fn add(&mut self, fence: impl Into<Merged<F>>, usage: Usage) -> Result<(), AddError>
     where
         S: HasSlots,
     {
@@ -205,6 +204,11 @@ impl<'r, F: Fence, S> Guard<'r, F, S> {
     /// work that waits for them.
     pub fn forgive(&mut self) {
         self.reservation.list().forgive();
+    }
+
+    /// Remembers that work which was to write has failed, where it has no fence.
+    pub fn fail(&mut self, failure: Failure) {
+        self.reservation.list().fail(failure);
     }
 
     /// Drops the fences that have signalled.

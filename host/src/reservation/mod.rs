@@ -31,6 +31,7 @@
 //! Nothing here knows of devices: fences are a trait, and the module is tested with fences made by
 //! hand.
 
+mod acquire;
 mod describe;
 mod fence;
 mod iterate;
@@ -43,8 +44,9 @@ mod wait;
 
 use super::sync;
 
+pub use acquire::{Acquired, Unknown, acquire};
 pub use describe::Description;
-pub use fence::{ContextId, Failure, Fence, Status};
+pub use fence::{Asking, ContextId, Failure, Fence, Status};
 pub use iterate::{Locked, Seen, Unlocked};
 pub use lock::{
     AddError, Duplicate, Guard, HasSlots, NoSlots, Reservation, ReserveError, Slots, Unreserved,

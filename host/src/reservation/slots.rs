@@ -21,6 +21,8 @@ pub(super) struct List<F> {
     max: usize,
     /// How often the list was swapped.
     swaps: u64,
+    /// The most that `max` may become.
+    limit: usize,
     /// The first failure of a writer whose fence has left the list.
     failure: Option<Failure>,
 }
@@ -30,8 +32,8 @@ pub(super) struct List<F> {
 pub(super) struct OutOfMemory;
 
 impl<F: Fence> List<F> {
-    pub fn new() -> Self {
-        Self { slots: Vec::new(), max: 0, swaps: 0, failure: None }
+    pub fn new(limit: usize) -> Self {
+        Self { slots: Vec::new(), max: 0, swaps: 0, limit, failure: None }
     }
 
     pub fn len(&self) -> usize {
@@ -65,6 +67,10 @@ impl<F: Fence> List<F> {
             0 => needed.checked_next_power_of_two().ok_or(OutOfMemory)?.max(FIRST),
             max => needed.max(max.saturating_mul(2)),
         };
+        if needed > self.limit {
+            return Err(OutOfMemory);
+        }
+        let max = max.min(self.limit);
         let mut larger = Vec::new();
         larger.try_reserve_exact(max).map_err(|_| OutOfMemory)?;
         for slot in std::mem::take(&mut self.slots) {
@@ -88,9 +94,7 @@ impl<F: Fence> List<F> {
     /// Every query that saw the slot's fence sees the new one, and the new one signals no earlier: so
     /// nobody who would have waited for the old one goes on too early.
     fn place(&self, fence: &F, usage: Usage, asking: Asking) -> Place {
-        let covered = |slot: &Slot<F>| {
-            slot.usage <= usage && slot.fence.is_later_or_same(fence)
-        };
+        let covered = |slot: &Slot<F>| slot.usage <= usage && slot.fence.is_later_or_same(fence);
         if self.slots.iter().any(covered) {
             return Place::Covered;
         }
@@ -184,6 +188,11 @@ impl<F: Fence> List<F> {
         self.failure.clone().or_else(here)
     }
 
+    /// Remembers a failed writer that has no slot.
+    pub fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
     /// Forgets the failures of writers that are known so far, because the contents are new.
     pub fn forgive(&mut self) {
         let before = self.slots.len();
@@ -197,7 +206,7 @@ impl<F: Fence> List<F> {
     /// A fence leaves the list: if it was a writer's and failed, that stays.
     fn leave(&mut self, usage: Usage, status: Status) {
         if let (Usage::Kernel | Usage::Write, Status::Failed(failure)) = (usage, status) {
-            self.failure.get_or_insert(failure);
+            self.fail(failure);
         }
     }
 }

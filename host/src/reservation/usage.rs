@@ -115,6 +115,8 @@ impl fmt::Debug for Usages {
 /// Ordered by strength: of two accesses of one operation to one resource, the greater covers both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
+    /// Neither look nor change, but rely on the memory staying where it is.
+    Keep,
     /// Look at the contents.
     Read,
     /// Change the contents, or look and change.
@@ -131,6 +133,7 @@ impl Access {
     /// A reader waits for writers and a writer for readers, so each names the other's level.
     pub const fn waits_at(self) -> Usage {
         match self {
+            Self::Keep => Usage::Kernel,
             Self::Read => Usage::Write,
             Self::Write | Self::Overwrite => Usage::Read,
             Self::Move => Usage::Bookkeep,
@@ -140,21 +143,28 @@ impl Access {
     /// The usage as which its own fence is added.
     pub const fn adds_as(self) -> Usage {
         match self {
+            Self::Keep => Usage::Bookkeep,
             Self::Read => Usage::Read,
             Self::Write | Self::Overwrite => Usage::Write,
             Self::Move => Usage::Kernel,
         }
     }
 
+    /// Whether the contents are new after it, so that they are unknown if it fails.
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Overwrite | Self::Move)
+    }
+
     /// Whether it needs the contents to be known: after a writer failed, they are not.
     pub const fn needs_contents(self) -> bool {
-        matches!(self, Self::Read | Self::Write | Self::Move)
+        matches!(self, Self::Read | Self::Write)
     }
 }
 
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
+            Self::Keep => "keep",
             Self::Read => "read",
             Self::Write => "write",
             Self::Overwrite => "overwrite",

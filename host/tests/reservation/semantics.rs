@@ -41,6 +41,9 @@ fn all(reservation: &Reservation<Manual>) -> Vec<(Manual, Usage)> {
 
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
+/// Longer than anything here takes, and short enough that a mutant's test ends.
+const LONG: Option<Duration> = Some(Duration::from_secs(5));
+
 #[test]
 fn n01_nothing_is_leaked() {
     let fence = Timeline::new().fence();
@@ -510,9 +513,9 @@ fn n28_waits_end_at_their_time() {
         std::thread::sleep(Duration::from_millis(20));
         fence.signal();
     });
-    assert_eq!(reservation.wait(READ, Some(Duration::from_secs(60))), Ok(Waited::Done));
+    assert_eq!(reservation.wait(READ, LONG), Ok(Waited::Done));
     signaler.join().unwrap();
-    assert_eq!(reservation.wait(READ, None), Ok(Waited::Done));
+    assert_eq!(reservation.wait(READ, LONG), Ok(Waited::Done));
     // Not waited for: another level.
     let (reservation, _fences) = with(&[READ]);
     assert_eq!(reservation.wait(WRITE, NOW), Ok(Waited::Done));
@@ -547,7 +550,7 @@ fn n29_what_is_left_after_the_first_is_the_rest_of_the_budget() {
 fn n34_what_a_device_says_instead_ends_the_wait() {
     let (reservation, fences) = with(&[READ, WRITE]);
     let failure = fences[0].do_not_answer("the device is gone");
-    assert_eq!(reservation.wait(READ, None), Err(failure.clone()));
+    assert_eq!(reservation.wait(READ, LONG), Err(failure.clone()));
     assert_eq!(reservation.test_signaled(READ), Err(failure));
     // It is not known to have ended, so it is still waited for, and its slot is not free.
     assert_eq!(waits(&reservation, &Timeline::new(), Access::Write), fences);

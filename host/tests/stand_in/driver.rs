@@ -7,6 +7,11 @@
 //! - `STAND_IN_GPUS`: how many GPUs it shows; 1 by default.
 //! - `STAND_IN_CAPABILITY`: their compute capability; `9.0` by default.
 //! - `STAND_IN_FAIL`: `symbol:code`, a function that fails with this code.
+//!
+//! Work of streams is done at once, and events say that it is pending until [`stand_in_complete`]: so
+//! values are right, and what is looked at is which calls order the streams. Streams and events have
+//! numbers, in the order in which they were made. [`stand_in_fail`] sets the wish of `STAND_IN_FAIL`
+//! later on.
 
 #![allow(non_snake_case)]
 
@@ -16,10 +21,13 @@ use std::env::var;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const INVALID_VALUE: c_uint = 1;
 const INVALID_CONTEXT: c_uint = 201;
 const NOT_FOUND: c_uint = 500;
+const NOT_READY: c_uint = 600;
+const CAPTURE_UNSUPPORTED: c_uint = 900;
 
 static LOG: Mutex<String> = Mutex::new(String::new());
 static ALLOCATIONS: Mutex<Option<HashMap<u64, Layout>>> = Mutex::new(None);
@@ -42,8 +50,41 @@ extern "C" fn stand_in_allocations() -> usize {
     ALLOCATIONS.lock().unwrap().as_ref().map_or(0, HashMap::len)
 }
 
+/// A wish that came later than the process began.
+static WISH: Mutex<Option<String>> = Mutex::new(None);
+
+/// Whether events are complete.
+static COMPLETE: AtomicBool = AtomicBool::new(false);
+
+static STREAMS: AtomicUsize = AtomicUsize::new(0);
+static EVENTS: AtomicUsize = AtomicUsize::new(0);
+
+/// The stream that is captured, and not 0.
+static CAPTURED: AtomicUsize = AtomicUsize::new(0);
+
+/// From now on, events are complete, or not.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_complete(complete: bool) {
+    COMPLETE.store(complete, Ordering::Relaxed);
+}
+
+/// From now on, this function fails: `symbol:code`; the empty text ends it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn stand_in_fail(wish: *const c_char) {
+    let wish = unsafe { CStr::from_ptr(wish) }.to_str().unwrap().to_owned();
+    *WISH.lock().unwrap() = Some(wish);
+}
+
+/// Forgets what was asked so far.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_forget() {
+    LOG.lock().unwrap().clear();
+}
+
 fn wish(symbol: &str) -> c_uint {
-    match var("STAND_IN_FAIL").as_deref().ok().and_then(|wish| wish.split_once(':')) {
+    let later = WISH.lock().unwrap().clone();
+    let wish = later.or_else(|| var("STAND_IN_FAIL").ok());
+    match wish.as_deref().and_then(|wish| wish.split_once(':')) {
         Some((failing, code)) if failing == symbol => code.parse().unwrap(),
         _ => 0,
     }
@@ -179,6 +220,13 @@ unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> c_uint {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemFree_v2(address: u64) -> c_uint {
     in_context("cuMemFree_v2", || {
+        log("free".into());
+        unsafe { free(address) }
+    })
+}
+
+unsafe fn free(address: u64) -> c_uint {
+    in_context("free", || {
         let Some(layout) = ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address)
         else {
             return INVALID_VALUE;
@@ -342,8 +390,12 @@ unsafe extern "C" fn cuLaunchKernelEx(
             .map(|index| unsafe { &*config.attributes.add(index) })
             .map(|attribute| format!(" attribute {} = {:?}", attribute.id, &attribute.value[..3]))
             .collect();
+        let stream = match config.stream.addr() {
+            0 => String::new(),
+            stream => format!(" on {stream}"),
+        };
         log(format!(
-            "launch grid {:?} block {:?} shared {}{}",
+            "launch grid {:?} block {:?} shared {}{}{stream}",
             config.grid,
             config.block,
             config.shared,
@@ -401,22 +453,236 @@ unsafe extern "C" fn cuTensorMapEncodeTiled(
     wish("cuTensorMapEncodeTiled")
 }
 
+/// Handles are numbers; a timer's are larger than all others.
+const TIMER: usize = 1 << 20;
+
+fn handle(number: usize) -> *mut c_void {
+    std::ptr::without_provenance_mut(number)
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -> c_uint {
-    // An event that is to be read as a timer must not be without one.
-    assert_eq!(flags & 2, 0);
-    unsafe { *event = std::ptr::without_provenance_mut(0x3000) };
+    in_context("cuEventCreate", || {
+        let number = EVENTS.fetch_add(1, Ordering::Relaxed) + 1;
+        // CU_EVENT_DISABLE_TIMING
+        if flags & 2 == 0 {
+            unsafe { *event = handle(TIMER + number) };
+        } else {
+            log(format!("create event {number}"));
+            unsafe { *event = handle(number) };
+        }
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) -> c_uint {
+    in_context("cuEventRecord", || {
+        if event.addr() < TIMER {
+            log(format!("record {} on {}", event.addr(), stream.addr()));
+        }
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventSynchronize(event: *mut c_void) -> c_uint {
+    in_context("cuEventSynchronize", || {
+        if event.addr() < TIMER {
+            log(format!("synchronize event {}", event.addr()));
+        }
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventQuery(event: *mut c_void) -> c_uint {
+    in_context("cuEventQuery", || {
+        log(format!("query {}", event.addr()));
+        match (CAPTURED.load(Ordering::Relaxed), COMPLETE.load(Ordering::Relaxed)) {
+            (0, true) => 0,
+            (0, false) => NOT_READY,
+            _ => CAPTURE_UNSUPPORTED,
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint) -> c_uint {
+    in_context("cuStreamCreate", || {
+        // CU_STREAM_NON_BLOCKING
+        assert_eq!(flags, 1);
+        let number = STREAMS.fetch_add(1, Ordering::Relaxed) + 1;
+        log(format!("create stream {number}"));
+        unsafe { *stream = handle(number) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_uint {
+    log(format!("destroy stream {}", stream.addr()));
     0
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) -> c_uint {
+extern "C" fn cuStreamSynchronize(stream: *mut c_void) -> c_uint {
+    in_context("cuStreamSynchronize", || {
+        log(format!("synchronize stream {}", stream.addr()));
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _: c_uint) -> c_uint {
+    in_context("cuStreamWaitEvent", || {
+        log(format!("{} waits for {}", stream.addr(), event.addr()));
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamBeginCapture_v2(stream: *mut c_void, _mode: c_uint) -> c_uint {
+    in_context("cuStreamBeginCapture_v2", || {
+        log(format!("begin capture of {}", stream.addr()));
+        CAPTURED.store(stream.addr(), Ordering::Relaxed);
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuStreamEndCapture(stream: *mut c_void, graph: *mut *mut c_void) -> c_uint {
+    in_context("cuStreamEndCapture", || {
+        log(format!("end capture of {}", stream.addr()));
+        CAPTURED.store(0, Ordering::Relaxed);
+        unsafe { *graph = handle(0x4000) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGraphInstantiateWithFlags(
+    exec: *mut *mut c_void,
+    _graph: *mut c_void,
+    _flags: u64,
+) -> c_uint {
+    unsafe { *exec = handle(0x5000) };
+    wish("cuGraphInstantiateWithFlags")
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphDestroy(_graph: *mut c_void) -> c_uint {
     0
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventSynchronize(_event: *mut c_void) -> c_uint {
+extern "C" fn cuGraphLaunch(_exec: *mut c_void, stream: *mut c_void) -> c_uint {
+    in_context("cuGraphLaunch", || {
+        log(format!("launch graph on {}", stream.addr()));
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphExecDestroy(_exec: *mut c_void) -> c_uint {
+    log("destroy graph".into());
     0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemAllocAsync(
+    address: *mut u64,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_uint {
+    log(format!("allocate on {}", stream.addr()));
+    match wish("cuMemAllocAsync") {
+        0 => unsafe { cuMemAlloc_v2(address, bytes) },
+        code => code,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemFreeAsync(address: u64, stream: *mut c_void) -> c_uint {
+    log(format!("free on {}", stream.addr()));
+    match wish("cuMemFreeAsync") {
+        0 => unsafe { free(address) },
+        code => code,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_uint {
+    in_context("cuMemcpyDtoDAsync_v2", || {
+        log(format!("copy on {}", stream.addr()));
+        unsafe { memory::<u8>(to).copy_from(memory::<u8>(from), bytes) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
+    to: u64,
+    from: *const u8,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_uint {
+    in_context("cuMemcpyHtoDAsync_v2", || {
+        log(format!("upload on {}", stream.addr()));
+        unsafe { memory::<u8>(to).copy_from_nonoverlapping(from, bytes) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
+    to: *mut u8,
+    from: u64,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_uint {
+    in_context("cuMemcpyDtoHAsync_v2", || {
+        log(format!("download on {}", stream.addr()));
+        unsafe { to.copy_from_nonoverlapping(memory(from), bytes) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemsetD8Async(
+    at: u64,
+    byte: u8,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_uint {
+    in_context("cuMemsetD8Async", || {
+        log(format!("fill on {}", stream.addr()));
+        unsafe { memory::<u8>(at).write_bytes(byte, bytes) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemHostAlloc(
+    host: *mut *mut c_void,
+    bytes: usize,
+    _flags: c_uint,
+) -> c_uint {
+    let mut address = 0;
+    let code = unsafe { cuMemAlloc_v2(&mut address, bytes) };
+    unsafe { *host = memory(address) };
+    code
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemFreeHost(host: *mut c_void) -> c_uint {
+    log("free host memory".into());
+    unsafe { free(host as u64) }
 }
 
 #[unsafe(no_mangle)]

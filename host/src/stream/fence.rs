@@ -1,0 +1,102 @@
+//! Fences of streams.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::queue::Point;
+use crate::Error;
+use crate::reservation::{ContextId, Failure, Fence, Status, Waited};
+
+/// The end of one piece of work of a stream.
+///
+/// Only a stream makes one, by giving work to its device. It is valid after its stream and even its
+/// device are gone.
+#[derive(Clone)]
+pub struct StreamFence(Arc<Inner>);
+
+struct Inner {
+    context: ContextId,
+    sequence: u64,
+    label: Cow<'static, str>,
+    point: Point,
+}
+
+impl StreamFence {
+    /// The caller holds the lock under which the point was recorded.
+    pub(super) fn new(
+        context: ContextId,
+        sequence: u64,
+        label: Cow<'static, str>,
+        point: Point,
+    ) -> Self {
+        Self(Arc::new(Inner { context, sequence, label, point }))
+    }
+
+    pub(super) fn point(&self) -> &Point {
+        &self.0.point
+    }
+
+    /// Waits on the host until the work has ended.
+    ///
+    /// # Errors
+    /// The work's failure, or that of earlier work that it depends on.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.synchronize_within(None).map(drop)
+    }
+
+    /// Waits on the host until the work has ended or time has run out. Zero only looks.
+    pub fn synchronize_within(&self, timeout: Option<Duration>) -> Result<Waited, Error> {
+        super::capture::no_host_wait(self.label())?;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        match self.wait(deadline).map_err(|failure| self.failed(failure))? {
+            Status::Pending => Ok(Waited::TimedOut),
+            Status::Done => Ok(Waited::Done),
+            Status::Failed(failure) => Err(self.failed(failure)),
+        }
+    }
+
+    fn failed(&self, failure: Failure) -> Error {
+        Error::WorkFailed { what: self.to_string(), failure }
+    }
+}
+
+impl Fence for StreamFence {
+    fn context(&self) -> ContextId {
+        self.0.context
+    }
+
+    fn sequence(&self) -> u64 {
+        self.0.sequence
+    }
+
+    fn status(&self) -> Status {
+        self.0.point.status()
+    }
+
+    fn poll(&self) -> Result<Status, Failure> {
+        self.0.point.poll()
+    }
+
+    fn wait(&self, deadline: Option<Instant>) -> Result<Status, Failure> {
+        self.0.point.wait(deadline)
+    }
+
+    fn label(&self) -> &str {
+        &self.0.label
+    }
+}
+
+impl fmt::Display for StreamFence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { context, sequence, label, .. } = &*self.0;
+        write!(f, "`{label}` ({context} #{sequence})")
+    }
+}
+
+impl fmt::Debug for StreamFence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StreamFence({self}, {:?})", self.status())
+    }
+}
