@@ -5,7 +5,7 @@
 //! execution of some thread could have put there: a least fixed point over all threads, so that a
 //! value that nobody can produce without assuming it is never guessed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
 use crate::event::{Access, Barrier, Event, Kind, Object};
@@ -26,9 +26,15 @@ pub struct Local {
     pub edges: Vec<(Moment, Moment)>,
     /// For each event the reads (as bits) on which its value or existence may depend.
     pub depends: Vec<u128>,
+    /// For each write of an atomic operation the chains of atomic operations that led to its value.
+    origins: Vec<Vec<Origin>>,
     /// Registers at the end.
     pub registers: Vec<u128>,
 }
+
+/// A set of known writes: a chain of atomic operations, each of which happens once in an execution.
+/// Writes past the 128th are not followed.
+type Origin = u128;
 
 /// A moment of an event: asynchronous operations have three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +65,18 @@ pub struct Domain<'a> {
 #[derive(Clone, Debug)]
 struct KnownWrite {
     event: Event,
-    values: BTreeSet<u128>,
+    /// Each value with the smallest chains that lead to it.
+    values: BTreeMap<u128, Vec<Origin>>,
+}
+
+/// Adds a set to those that are minimal. Says whether that changed them.
+fn add_minimal(sets: &mut Vec<Origin>, set: Origin) -> bool {
+    if sets.iter().any(|known| known & set == *known) {
+        return false;
+    }
+    sets.retain(|known| known & set != set);
+    sets.push(set);
+    true
 }
 
 impl<'a> Domain<'a> {
@@ -87,26 +104,70 @@ impl<'a> Domain<'a> {
         Self { program, options, writes: vec![], seeds }
     }
 
-    /// Adds the writes of a thread's ways. Says whether any value is new.
-    fn learn(&mut self, locals: &[Local]) -> bool {
+    /// Adds the writes of a run, complete or not. Says whether anything is new.
+    fn learn(&mut self, events: &[Event], origins: &[Vec<Origin>]) -> bool {
         let mut new = false;
-        for event in locals.iter().flat_map(|local| &local.events) {
+        for (event, origins) in events.iter().zip(origins) {
             let Kind::Write(access) = &event.kind else { continue };
-            let known = self.writes.iter_mut().find(|known| {
-                known.event.thread == event.thread
-                    && known.event.instruction == event.instruction
-                    && known.event.access().is_some_and(|a| a.overlaps_completely(access))
+            let at = self.find(event, access).unwrap_or_else(|| {
+                self.writes.push(KnownWrite { event: event.clone(), values: BTreeMap::new() });
+                self.writes.len() - 1
             });
-            match known {
-                Some(known) => new |= known.values.insert(access.value),
-                None => {
-                    new = true;
-                    let values = BTreeSet::from([access.value]);
-                    self.writes.push(KnownWrite { event: event.clone(), values });
-                }
+            let own: Origin = 1u128.checked_shl(at as u32).unwrap_or(0);
+            let sets = self.writes[at].values.entry(access.value).or_default();
+            for origin in origins {
+                new |= add_minimal(sets, origin | own);
             }
         }
         new
+    }
+
+    fn find(&self, event: &Event, access: &Access) -> Option<usize> {
+        self.writes.iter().position(|known| {
+            known.event.thread == event.thread
+                && known.event.instruction == event.instruction
+                && known.event.occurrence == event.occurrence
+                && known.event.access().is_some_and(|a| a.overlaps_completely(access))
+        })
+    }
+
+    /// The chains behind a value that an atomic operation read, without those that contain its own
+    /// write: an operation does not feed itself.
+    fn origins(&self, read: &Event, value: u128) -> Vec<Origin> {
+        let Some(access) = read.access() else { return vec![0] };
+        let own = self.find(read, access).and_then(|at| 1u128.checked_shl(at as u32)).unwrap_or(0);
+        let mut sets = vec![];
+        let init = &self.program.memories[access.memory].init;
+        let range = access.offset as usize..(access.offset + access.bytes) as usize;
+        let mut whole = true;
+        if init.get(range).map(number) == Some(value) {
+            add_minimal(&mut sets, 0);
+        }
+        for write in &self.writes {
+            let Some(a) = write.event.access() else { continue };
+            if a.memory == access.memory && a.offset == access.offset && a.bytes == access.bytes {
+                for origin in write.values.get(&value).into_iter().flatten() {
+                    if origin & own == 0 {
+                        add_minimal(&mut sets, *origin);
+                    }
+                }
+            } else if a.meets(access) {
+                whole = false;
+            }
+        }
+        let torn = access.object == Object::None && (!whole || !self.program_is_whole(read));
+        if torn || !self.seeds.is_empty() {
+            add_minimal(&mut sets, 0);
+        }
+        sets
+    }
+
+    /// Whether the read returns one write's value as it is.
+    fn program_is_whole(&self, read: &Event) -> bool {
+        let Some(access) = read.access() else { return false };
+        let near: Vec<&KnownWrite> =
+            self.writes.iter().filter(|w| w.event.access().is_some_and(|a| a.meets(access))).collect();
+        self.whole(read, access, &near)
     }
 
     /// What a read could return.
@@ -118,7 +179,8 @@ impl<'a> Domain<'a> {
         let near: Vec<&KnownWrite> =
             self.writes.iter().filter(|w| w.event.access().is_some_and(|a| a.meets(access))).collect();
         if self.whole(read, access, &near) {
-            let mut values: BTreeSet<u128> = near.iter().flat_map(|w| &w.values).copied().collect();
+            let mut values: BTreeSet<u128> =
+                near.iter().flat_map(|w| w.values.keys()).copied().collect();
             values.insert(number(init));
             let ty = Type { bytes: access.bytes, signed: false };
             values.extend(self.seeds.iter().map(|seed| ty.wrap(*seed)));
@@ -132,7 +194,7 @@ impl<'a> Domain<'a> {
             for write in &near {
                 let Some(a) = write.event.access() else { continue };
                 if (a.offset..a.offset + a.bytes).contains(&at) {
-                    bytes.extend(write.values.iter().map(|v| (v >> (8 * (at - a.offset))) as u8));
+                    bytes.extend(write.values.keys().map(|v| (v >> (8 * (at - a.offset))) as u8));
                 }
             }
             bytes.extend(self.seeds.iter().map(|seed| (seed >> (8 * index)) as u8));
@@ -180,19 +242,20 @@ pub fn all(program: &Program, options: &Options) -> Result<Vec<Vec<Local>>, Erro
     let mut domain = Domain::new(program, options);
     let mut rounds = 0;
     loop {
-        let locals: Vec<Vec<Local>> = (0..program.threads.len())
-            .map(|thread| ways(&domain, thread))
-            .collect::<Result<_, Error>>()?;
+        let mut locals = vec![];
+        let mut learnt = domain.clone();
         let mut new = false;
-        for locals in &locals {
-            new |= domain.learn(locals);
-        }
         // A chain of values is no longer than one execution has writes.
-        let longest = |locals: &Vec<Local>| {
-            let writes = |local: &Local| local.events.iter().filter(|e| e.is_write()).count();
-            locals.iter().map(writes).max().unwrap_or(0)
-        };
-        let bound: usize = locals.iter().map(longest).sum();
+        let mut bound = 0;
+        for thread in 0..program.threads.len() {
+            let mut longest = 0;
+            locals.push(ways(&domain, thread, |run| {
+                new |= learnt.learn(&run.events, &run.origins);
+                longest = longest.max(run.events.iter().filter(|event| event.is_write()).count());
+            })?);
+            bound += longest;
+        }
+        domain = learnt;
         rounds += 1;
         if !new || rounds > bound + 1 {
             return Ok(locals);
@@ -200,23 +263,30 @@ pub fn all(program: &Program, options: &Options) -> Result<Vec<Vec<Local>>, Erro
     }
 }
 
-/// All ways of one thread.
-fn ways(domain: &Domain<'_>, thread: usize) -> Result<Vec<Local>, Error> {
+/// All ways of one thread. `each` sees every run, also those that are cut off.
+fn ways(
+    domain: &Domain<'_>,
+    thread: usize,
+    mut each: impl FnMut(&Run<'_>),
+) -> Result<Vec<Local>, Error> {
     let mut path = vec![];
     let mut found = vec![];
+    let mut runs = 0;
     loop {
         let mut run = Run::new(domain, thread, std::mem::take(&mut path));
-        if run.execute()? == End::Complete {
-            let Run { events, edges, depends, registers, .. } = run;
-            found.push(Local { events, edges, depends, registers });
-            if found.len() > WAYS {
-                let name = domain.program.threads[thread].name.clone();
-                return Err(Error::TooManyPaths(name));
-            }
-        }
-        path = run.path;
-        // The next sequence of answers, as an odometer counts.
+        let end = run.execute()?;
+        each(&run);
+        path = std::mem::take(&mut run.path);
         path.truncate(run.asked);
+        if end == End::Complete {
+            let Run { events, edges, depends, origins, registers, .. } = run;
+            found.push(Local { events, edges, depends, origins, registers });
+        }
+        runs += 1;
+        if runs > WAYS {
+            return Err(Error::TooManyPaths(domain.program.threads[thread].name.clone()));
+        }
+        // The next sequence of answers, as an odometer counts.
         while path.last().is_some_and(|(answer, answers)| answer + 1 == *answers) {
             path.pop();
         }
@@ -268,6 +338,7 @@ struct Run<'a> {
     events: Vec<Event>,
     edges: Vec<(Moment, Moment)>,
     depends: Vec<u128>,
+    origins: Vec<Vec<Origin>>,
     /// Events of bulk copies since the last commit_group, and of the groups before; reads flagged.
     open_group: Vec<(usize, bool)>,
     groups: Vec<Vec<(usize, bool)>>,
@@ -298,6 +369,7 @@ impl<'a> Run<'a> {
             events: vec![],
             edges: vec![],
             depends: vec![],
+            origins: vec![],
             open_group: vec![],
             groups: vec![],
             issued: vec![],
@@ -409,6 +481,7 @@ impl<'a> Run<'a> {
             kind,
         });
         self.depends.push(depends | self.control);
+        self.origins.push(vec![0]);
         self.events.len() - 1
     }
 
@@ -448,6 +521,10 @@ impl<'a> Run<'a> {
         let mut reading = access.clone();
         reading.order = order.of_read();
         let Some((read, old)) = self.read(reading, at, asynchronous)? else { return Ok(None) };
+        let origins = self.domain.origins(&self.events[read], old);
+        if origins.is_empty() {
+            return Ok(None);
+        }
         self.step += 1;
         let writing = Access {
             value: Type { bytes: access.bytes, signed: false }.wrap(new(old)),
@@ -459,6 +536,7 @@ impl<'a> Run<'a> {
         if let Some(access) = self.events[read].access_mut() {
             access.partner = Some(write);
         }
+        self.origins[write] = origins;
         if asynchronous {
             self.edges.push((Moment::Done(read), Moment::Start(write)));
         }
