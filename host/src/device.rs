@@ -3,8 +3,11 @@
 //! A [`Device`] is a GPU or an emulator. Both do the same few things (memory, loading, launching,
 //! encoding tensor maps), and the rest of the crate does not ask which it is.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
+use std::rc::{Rc, Weak};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -280,6 +283,25 @@ impl Device {
         };
         self.0.has_streams.store(true, Ordering::Relaxed);
         Ok(Stream::new(self, queue))
+    }
+
+    /// This thread's own stream of the device: the same one each time, as long as somebody keeps it.
+    ///
+    /// Streams of two threads are two streams, so what they do to the same buffer is ordered as for any
+    /// others.
+    pub fn thread_stream(&self) -> Result<Rc<Stream>, Error> {
+        thread_local! {
+            static STREAMS: RefCell<HashMap<DeviceId, Weak<Stream>>> = RefCell::default();
+        }
+        STREAMS.with_borrow_mut(|streams| {
+            streams.retain(|_, stream| stream.strong_count() > 0);
+            if let Some(stream) = streams.get(&self.id()).and_then(Weak::upgrade) {
+                return Ok(stream);
+            }
+            let stream = Rc::new(self.stream()?);
+            streams.insert(self.id(), Rc::downgrade(&stream));
+            Ok(stream)
+        })
     }
 
     /// What the device is called.

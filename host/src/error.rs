@@ -198,15 +198,6 @@ pub enum Error {
         doing: String,
     },
 
-    /// Captured work would wait for work that is not part of the capture.
-    #[error(
-        "the capture was broken off: {plan}, which is not part of it; wait for that on the host before the capture begins"
-    )]
-    CaptureWaits {
-        /// Who waits for what.
-        plan: String,
-    },
-
     /// A buffer is larger than an address space.
     #[error("a buffer of {len} elements of {size} bytes is larger than the address space")]
     TooLarge {
@@ -351,6 +342,19 @@ pub enum BadLaunch {
         ctas: u64,
         /// The device's limit.
         limit: u32,
+        /// The device.
+        device: String,
+    },
+
+    /// Every CTA of the grid waits for every other, and they are not all there at the same time.
+    #[error(
+        "rule F5: it has a barrier of the whole grid, and {device} has at most {limit} of the grid's {ctas} CTAs at the same time: launch fewer, and let each do more"
+    )]
+    NotCoResident {
+        /// CTAs of the grid.
+        ctas: u64,
+        /// The device's limit.
+        limit: u64,
         /// The device.
         device: String,
     },

@@ -547,6 +547,14 @@ impl ReadyKernel<'_> {
             })
             .into_iter()
             .collect();
+        if call.co_resident() {
+            // The driver then refuses a grid that does not fit the device at once.
+            attributes.push(sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue { cooperative: 1 },
+            });
+        }
         let config = sys::CUlaunchConfig {
             gridDimX: grid[0],
             gridDimY: grid[1],

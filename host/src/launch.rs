@@ -119,6 +119,14 @@ pub(crate) fn check(
         return Err(BadLaunch::GridTooLarge { grid, limit: limits.grid });
     }
 
+    // A GPU's driver knows how many CTAs of this kernel fit, and refuses what does not.
+    if call.co_resident() && matches!(device.backend(), Backend::Emulator(_)) {
+        let (ctas, limit) = (product(grid), baton_emulator::RESIDENT as u64);
+        if ctas > limit {
+            return Err(BadLaunch::NotCoResident { ctas, limit, device: name() });
+        }
+    }
+
     let threads = shape.threads;
     if !(1..=u64::from(limits.threads)).contains(&product(threads))
         || !within(threads, limits.block)

@@ -48,6 +48,7 @@ mod pinned;
 pub mod reservation;
 mod stream;
 mod sync;
+mod sync_buffer;
 mod tensor_map;
 
 pub use baton_emulator;
@@ -63,4 +64,5 @@ pub use stream::{
     Argument, Arguments, Capture, Graph, KernelTaking, Read, ReadTiles, Stream, StreamFence,
     StreamReport, Write, WriteTiles, read, read_tiles, write, write_tiles,
 };
+pub use sync_buffer::SyncBuffer;
 pub use tensor_map::Matrix;

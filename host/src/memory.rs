@@ -246,7 +246,8 @@ impl Leftovers {
         } else {
             reservation.fences(Usages::ALL).into_iter().map(|(fence, _)| fence).collect()
         };
-        match pending.is_empty() {
+        // A capture forbids to free, too.
+        match pending.is_empty() && !capture::is_going_on() {
             true => leftover.give_back(backend),
             false => self.list().push((leftover, pending)),
         }

@@ -1,15 +1,8 @@
 //! The GPU side against a stand-in for the driver library (`stand_in/driver.rs`), and machines that
 //! have no driver or a useless one.
-//!
-//! Which driver a process has is settled before it starts, so each test runs itself again in a
-//! process whose library path begins with the driver that it wants.
 
 #![cfg(target_os = "linux")]
 
-use std::ffi::{CStr, c_char};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
@@ -18,92 +11,10 @@ use baton_host::{
     BadLaunch, Binary, Buffer, Choice, Code, Device, EmulatorOptions, Error, Image, KernelInfo,
     Matrix,
 };
-use cudarc::driver::sys;
 
-/// Marks the process that a test has started.
-const INSIDE: &str = "BATON_TEST_INSIDE";
+mod stand_in;
 
-/// The folder of a `libcuda.so` that this test wants.
-enum Driver {
-    /// The stand-in, as it is.
-    StandIn,
-    /// The stand-in without a symbol that launches need.
-    Incomplete,
-    /// Files that are no libraries: they hide the machine's own driver, if it has one.
-    None,
-}
-
-impl Driver {
-    fn folder(&self) -> &'static Path {
-        static FOLDERS: [OnceLock<PathBuf>; 3] = [const { OnceLock::new() }; 3];
-        let (slot, name, cfg): (_, _, &[&str]) = match self {
-            Self::StandIn => (&FOLDERS[0], "stand-in", &[]),
-            Self::Incomplete => (&FOLDERS[1], "incomplete", &["--cfg", "without_event_destroy"]),
-            Self::None => (&FOLDERS[2], "none", &[]),
-        };
-        slot.get_or_init(|| {
-            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-            std::fs::create_dir_all(&folder).unwrap();
-            if matches!(self, Self::None) {
-                for library in ["libcuda.so", "libcuda.so.1"] {
-                    std::fs::write(folder.join(library), "no library").unwrap();
-                }
-                return folder;
-            }
-            let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-            let built = Command::new(rustc)
-                .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "cuda"])
-                .args(["--cap-lints", "allow", "-o"])
-                .arg(folder.join("libcuda.so"))
-                .args(cfg)
-                .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/driver.rs"))
-                .status()
-                .unwrap();
-            assert!(built.success(), "the stand-in driver does not compile");
-            folder
-        })
-    }
-}
-
-/// Runs `body` in a process of its own, as the test of that name, with that driver.
-fn with(driver: Driver, wishes: &[(&str, &str)], test: &str, body: impl FnOnce()) {
-    if std::env::var_os(INSIDE).is_some() {
-        return body();
-    }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env("LD_LIBRARY_PATH", driver.folder())
-        .env(INSIDE, "1")
-        .env_remove("BATON_DEVICE")
-        .envs(wishes.iter().copied())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
-
-/// What the stand-in was asked so far.
-fn log() -> String {
-    // SAFETY: the stand-in is loaded, the symbol has this type, and the text is ours to keep.
-    unsafe {
-        let log =
-            sys::culib().get::<unsafe extern "C" fn() -> *mut c_char>(b"stand_in_log").unwrap();
-        CStr::from_ptr(log()).to_string_lossy().into_owned()
-    }
-}
-
-/// How many allocations the stand-in has.
-fn allocations() -> usize {
-    // SAFETY: the stand-in is loaded, and the symbol has this type.
-    unsafe {
-        let count = sys::culib().get::<unsafe extern "C" fn() -> usize>(b"stand_in_allocations");
-        count.unwrap()()
-    }
-}
+use stand_in::{Driver, allocations, log, with};
 
 static INFOS: [KernelInfo; 3] = [kernel("scale"), kernel("cluster"), kernel("missing")];
 

@@ -333,3 +333,52 @@ impl Drop for EmulatorQueue {
 
 /// A captured sequence of work.
 pub(crate) struct Recording(Vec<Work>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EmulatorOptions;
+    use crate::device::Memory;
+    use crate::emulator::Emulator;
+
+    /// One stream fills, another copies. What the copy has got at the end.
+    fn copied(seed: u64, ordered: bool) -> [u8; 4] {
+        let emulator = Emulator::new(EmulatorOptions::default().with_seed(seed));
+        let (from, to) = (emulator.alloc(4).unwrap(), emulator.alloc(4).unwrap());
+        emulator.fill(from, 4, 1).unwrap();
+        let (writer, reader) = (emulator.stream(), emulator.stream());
+        writer.fill(from, 4, 2).unwrap();
+        let written = writer.record().unwrap();
+        if ordered {
+            reader.wait(&written).unwrap();
+        }
+        reader.copy(from, to, 4).unwrap();
+        emulator.finish();
+        let mut bytes = [0; 4];
+        emulator.read(to, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_missing_wait_shows_in_the_values_under_some_seed() {
+        let seeds = 0..64;
+        assert!(seeds.clone().all(|seed| copied(seed, true) == [2; 4]));
+        let values: Vec<_> = seeds.clone().map(|seed| copied(seed, false)).collect();
+        assert!(values.contains(&[1; 4]) && values.contains(&[2; 4]), "{values:?}");
+        // The same seed is the same run.
+        let again: Vec<_> = seeds.map(|seed| copied(seed, false)).collect();
+        assert_eq!(values, again);
+    }
+
+    #[test]
+    fn a_stream_whose_queue_is_empty_leaves_nothing_behind() {
+        let emulator = Emulator::new(EmulatorOptions::default());
+        let address = emulator.alloc(4).unwrap();
+        let (idle, busy) = (emulator.stream(), emulator.stream());
+        busy.fill(address, 4, 1).unwrap();
+        drop((idle, busy));
+        assert_eq!(emulator.shared.state().streams.queues.len(), 1);
+        emulator.finish();
+        assert!(emulator.shared.state().streams.queues.is_empty());
+    }
+}

@@ -72,19 +72,17 @@ impl Touched {
     }
 }
 
-/// An argument of a launch on a [`Stream`](super::Stream).
+/// Something that a launch on a [`Stream`](super::Stream) can pass where the kernel's host function
+/// takes a `Host`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no argument of a launch on a stream: it does not say what the launch must wait for",
-    label = "a number, or a buffer with its access",
-    note = "rule G1: a kernel that reads a buffer waits for those that write it, and one that writes it waits for those that read or write it",
-    note = "pass `read(&buffer)` or `write(&mut buffer)`, and for tensor maps `read_tiles(&buffer, matrix)?` or `write_tiles(&mut buffer, matrix)?`"
+    message = "`{Self}` cannot be passed to a launch on a stream for the kernel's `{Host}`",
+    label = "not what the kernel takes, or without its access",
+    note = "rule G1: a buffer is passed with what the kernel does with it, so that the launch waits: `read(&buffer)` for a `DeviceSlice`, `write(&mut buffer)` for a `DeviceSliceMut`, `read_tiles(&buffer, matrix)?` or `write_tiles(&mut buffer, matrix)?` for a `TensorMap`",
+    note = "rule G6: a launch passes what the kernel's signature says: numbers of the same type, all of them and in order"
 )]
-pub trait Argument<'a>: sealed::Sealed {
-    /// What the kernel's host function takes.
-    type Host;
-
+pub trait Argument<'a, Host>: sealed::Sealed {
     #[doc(hidden)]
-    fn resolve(self, touched: &mut Touched) -> Self::Host;
+    fn resolve(self, touched: &mut Touched) -> Host;
 }
 
 mod sealed {
@@ -92,40 +90,32 @@ mod sealed {
 }
 
 impl<T> sealed::Sealed for Read<'_, T> {}
-impl<'a, T: DeviceValue> Argument<'a> for Read<'a, T> {
-    type Host = DeviceSlice<'a, T>;
-
-    fn resolve(self, touched: &mut Touched) -> Self::Host {
+impl<'a, T: DeviceValue> Argument<'a, DeviceSlice<'a, T>> for Read<'a, T> {
+    fn resolve(self, touched: &mut Touched) -> DeviceSlice<'a, T> {
         touched.by(Arc::clone(&self.0.allocation), Access::Read);
         self.0.as_arg()
     }
 }
 
 impl<T> sealed::Sealed for Write<'_, T> {}
-impl<'a, T: DeviceValue> Argument<'a> for Write<'a, T> {
-    type Host = DeviceSliceMut<'a, T>;
-
-    fn resolve(self, touched: &mut Touched) -> Self::Host {
+impl<'a, T: DeviceValue> Argument<'a, DeviceSliceMut<'a, T>> for Write<'a, T> {
+    fn resolve(self, touched: &mut Touched) -> DeviceSliceMut<'a, T> {
         touched.by(Arc::clone(&self.0.allocation), Access::Write);
         self.0.as_arg_mut()
     }
 }
 
 impl<Tile> sealed::Sealed for ReadTiles<'_, Tile> {}
-impl<'a, Tile> Argument<'a> for ReadTiles<'a, Tile> {
-    type Host = TensorMap<'a, Tile, Load>;
-
-    fn resolve(self, touched: &mut Touched) -> Self::Host {
+impl<'a, Tile> Argument<'a, TensorMap<'a, Tile, Load>> for ReadTiles<'a, Tile> {
+    fn resolve(self, touched: &mut Touched) -> TensorMap<'a, Tile, Load> {
         touched.by(self.allocation, Access::Read);
         self.map
     }
 }
 
 impl<Tile> sealed::Sealed for WriteTiles<'_, Tile> {}
-impl<'a, Tile> Argument<'a> for WriteTiles<'a, Tile> {
-    type Host = TensorMap<'a, Tile, Store>;
-
-    fn resolve(self, touched: &mut Touched) -> Self::Host {
+impl<'a, Tile> Argument<'a, TensorMap<'a, Tile, Store>> for WriteTiles<'a, Tile> {
+    fn resolve(self, touched: &mut Touched) -> TensorMap<'a, Tile, Store> {
         touched.by(self.allocation, Access::Write);
         self.map
     }
@@ -134,9 +124,7 @@ impl<'a, Tile> Argument<'a> for WriteTiles<'a, Tile> {
 macro_rules! numbers {
     ($($number:ty)*) => {$(
         impl sealed::Sealed for $number {}
-        impl Argument<'_> for $number {
-            type Host = Self;
-
+        impl Argument<'_, $number> for $number {
             fn resolve(self, _touched: &mut Touched) -> Self {
                 self
             }
@@ -145,65 +133,65 @@ macro_rules! numbers {
 }
 numbers! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
 
-/// A kernel's host function that takes these.
+/// The host function of a kernel that takes `Hosts`, a tuple.
 ///
 /// It is `'static`, so a closure that would bring further buffers into the call is none.
 #[diagnostic::on_unimplemented(
-    message = "the kernel does not take these arguments: `{Self}` is no function of `{Hosts}`",
+    message = "the kernel does not take as many arguments: `{Self}` is no function of `{Hosts}`",
     label = "the arguments do not match the kernel's signature",
-    note = "rule G6: a launch passes what the kernel's signature says: `read` for `ReadOnly<T>`, `write` for `GlobalPtr<T>`, `read_tiles` or `write_tiles` for `TensorMap`, numbers of the same type, all of them and in order"
+    note = "rule G6: a launch passes what the kernel's signature says, all of it and in order"
 )]
 pub trait KernelTaking<'a, Hosts>: 'static {
     #[doc(hidden)]
     fn call(self, hosts: Hosts) -> Call<'a>;
 }
 
-/// Arguments for the kernel `K`, as a tuple.
+/// Arguments for a kernel whose host function takes `Hosts`: a tuple of as many.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` are no arguments for the kernel",
+    message = "`{Self}` is no tuple of arguments for a kernel",
     label = "a tuple of at most 12 arguments is needed",
     note = "rule G6: a launch passes what the kernel's signature says, as a tuple; one argument is `(argument,)`, none is `()`"
 )]
-pub trait Arguments<'a, K>: Sized {
+pub trait Arguments<'a, Hosts> {
     #[doc(hidden)]
-    fn resolve(self, kernel: K, touched: &mut Touched) -> Call<'a>;
+    fn resolve(self, touched: &mut Touched) -> Hosts;
 }
 
 macro_rules! tuples {
-    ($($name:ident)*) => {
-        tuples! { @all [] $($name)* }
+    ($([$argument:ident $host:ident])*) => {
+        tuples! { @all [] $([$argument $host])* }
     };
-    (@all [$($done:ident)*] $next:ident $($rest:ident)*) => {
+    (@all [$($done:tt)*] $next:tt $($rest:tt)*) => {
         tuples! { @one $($done)* }
         tuples! { @all [$($done)* $next] $($rest)* }
     };
-    (@all [$($done:ident)*]) => {
+    (@all [$($done:tt)*]) => {
         tuples! { @one $($done)* }
     };
-    (@one $($name:ident)*) => {
+    (@one $([$argument:ident $host:ident])*) => {
         #[diagnostic::do_not_recommend]
-        impl<'a, K, $($name),*> KernelTaking<'a, ($($name,)*)> for K
+        impl<'a, K, $($host),*> KernelTaking<'a, ($($host,)*)> for K
         where
-            K: FnOnce($($name),*) -> Call<'a> + 'static,
+            K: FnOnce($($host),*) -> Call<'a> + 'static,
         {
             #[allow(non_snake_case, reason = "one name stands for a type and its value")]
-            fn call(self, ($($name,)*): ($($name,)*)) -> Call<'a> {
-                self($($name),*)
+            fn call(self, ($($host,)*): ($($host,)*)) -> Call<'a> {
+                self($($host),*)
             }
         }
 
-        impl<'a, K, $($name),*> Arguments<'a, K> for ($($name,)*)
+        impl<'a, $($argument, $host),*> Arguments<'a, ($($host,)*)> for ($($argument,)*)
         where
-            $($name: Argument<'a>,)*
-            K: KernelTaking<'a, ($($name::Host,)*)>,
+            $($argument: Argument<'a, $host>,)*
         {
             #[allow(non_snake_case, reason = "one name stands for a type and its value")]
             #[allow(unused_variables, reason = "a kernel without arguments touches nothing")]
-            fn resolve(self, kernel: K, touched: &mut Touched) -> Call<'a> {
-                let ($($name,)*) = self;
-                kernel.call(($($name.resolve(touched),)*))
+            #[allow(clippy::unused_unit, reason = "no arguments are an empty tuple")]
+            fn resolve(self, touched: &mut Touched) -> ($($host,)*) {
+                let ($($argument,)*) = self;
+                ($($argument.resolve(touched),)*)
             }
         }
     };
 }
-tuples! { A B C D E F G H I J L M }
+tuples! { [A Ha] [B Hb] [C Hc] [D Hd] [E He] [F Hf] [G Hg] [H Hh] [I Hi] [J Hj] [L Hl] [M Hm] }

@@ -4,8 +4,8 @@
 //! reservations go by what they know already, what is dropped is given back later, and a wait is an
 //! error.
 //!
-//! What was captured has not happened: it adds no fences. Each launch of the [`Graph`] is one piece of
-//! work that touches everything which the capture touched.
+//! What was captured has not happened: it waits for nothing and adds no fences. Each launch of the
+//! [`Graph`] is one piece of work that touches everything which the capture touched, and waits for that.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use baton::launch::DeviceValue;
 
 use super::operation::Operation;
-use super::{Arguments, RawGraph, Stream, StreamFence};
+use super::{Arguments, KernelTaking, RawGraph, Stream, StreamFence};
 use crate::launch::Grid;
 use crate::memory::{Leftover, Resource};
-use crate::reservation::{Access, Asking, Reservation, acquire};
+use crate::reservation::{Access, Asking, Reservation};
 use crate::{Buffer, Device, Error, Module};
 
 thread_local! {
@@ -48,7 +48,7 @@ pub struct Capture<'s> {
 
 impl Capture<'_> {
     /// Puts down a launch. See [`Stream::launch`].
-    pub fn launch<'a, K, A>(
+    pub fn launch<'a, Hosts, K, A>(
         &mut self,
         module: &Module,
         grid: impl Into<Grid>,
@@ -56,7 +56,8 @@ impl Capture<'_> {
         arguments: A,
     ) -> Result<(), Error>
     where
-        A: Arguments<'a, K>,
+        K: KernelTaking<'a, Hosts>,
+        A: Arguments<'a, Hosts>,
     {
         let device = &self.stream.device;
         self.put(Operation::launch(device, module, grid.into(), kernel, arguments)?)
@@ -77,23 +78,8 @@ impl Capture<'_> {
     }
 
     fn put(&mut self, operation: Operation<'_>) -> Result<(), Error> {
-        let Operation { touched, label, work } = operation;
-        {
-            let reservations: Vec<_> = touched
-                .iter()
-                .map(|(resource, access)| (resource.reservation(), *access))
-                .collect();
-            // Nothing is committed: the work has not happened.
-            let acquired = acquire(self.stream.context, &reservations, Asking::Forbidden).map_err(
-                |unknown| Error::ContentsUnknown {
-                    doing: format!("`{label}`"),
-                    failure: unknown.failure,
-                },
-            )?;
-            if !acquired.plan().waits().is_empty() {
-                return Err(Error::CaptureWaits { plan: acquired.plan().to_string() });
-            }
-        }
+        // Nothing is waited for here, and nothing recorded: the work has not happened.
+        let Operation { touched, work, .. } = operation;
         work(&*self.stream.queue)?;
         self.touched.extend(touched);
         Ok(())
@@ -136,8 +122,7 @@ impl Stream {
     /// put down too.
     ///
     /// # Errors
-    /// - What `work` returns.
-    /// - [`Error::CaptureWaits`], if something would have to wait for work of another stream.
+    /// What `work` returns, and then what was put down is gone.
     pub fn capture(
         &mut self,
         work: impl FnOnce(&mut Capture<'_>) -> Result<(), Error>,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::queue::Point;
@@ -21,6 +22,22 @@ struct Inner {
     sequence: u64,
     label: Cow<'static, str>,
     point: Point,
+    progress: Arc<Progress>,
+}
+
+/// How far a stream is known to have come: what one of its fences was told, the earlier ones need not
+/// ask for. It counts work that ended well; a stream of which something failed comes no further.
+#[derive(Debug, Default)]
+pub(super) struct Progress(AtomicU64);
+
+impl Progress {
+    fn has_reached(&self, sequence: u64) -> bool {
+        self.0.load(Ordering::Acquire) >= sequence
+    }
+
+    fn reaches(&self, sequence: u64) {
+        self.0.fetch_max(sequence, Ordering::AcqRel);
+    }
 }
 
 impl StreamFence {
@@ -30,8 +47,17 @@ impl StreamFence {
         sequence: u64,
         label: Cow<'static, str>,
         point: Point,
+        progress: Arc<Progress>,
     ) -> Self {
-        Self(Arc::new(Inner { context, sequence, label, point }))
+        Self(Arc::new(Inner { context, sequence, label, point, progress }))
+    }
+
+    /// The same status, remembered for the stream.
+    fn told(&self, status: Status) -> Status {
+        if status == Status::Done {
+            self.0.progress.reaches(self.0.sequence);
+        }
+        status
     }
 
     pub(super) fn point(&self) -> &Point {
@@ -72,15 +98,24 @@ impl Fence for StreamFence {
     }
 
     fn status(&self) -> Status {
-        self.0.point.status()
+        if self.0.progress.has_reached(self.0.sequence) {
+            return Status::Done;
+        }
+        self.told(self.0.point.status())
     }
 
     fn poll(&self) -> Result<Status, Failure> {
-        self.0.point.poll()
+        match self.status() {
+            Status::Pending => self.0.point.poll().map(|status| self.told(status)),
+            ended => Ok(ended),
+        }
     }
 
     fn wait(&self, deadline: Option<Instant>) -> Result<Status, Failure> {
-        self.0.point.wait(deadline)
+        match self.status() {
+            Status::Pending => self.0.point.wait(deadline).map(|status| self.told(status)),
+            ended => Ok(ended),
+        }
     }
 
     fn label(&self) -> &str {

@@ -31,6 +31,7 @@ pub(crate) mod queue;
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -50,6 +51,7 @@ pub use arguments::{
     write_tiles,
 };
 pub use capture::{Capture, Graph};
+use fence::Progress;
 pub use fence::StreamFence;
 use operation::Operation;
 use queue::{Point, Queue};
@@ -71,6 +73,10 @@ pub struct Stream {
 struct Order {
     next: u64,
     last: Option<StreamFence>,
+    /// The latest fence of each other stream that this one has been told to wait for: what comes later
+    /// here comes after it anyway.
+    waited: HashMap<ContextId, u64>,
+    progress: Arc<Progress>,
 }
 
 /// What the kernels of a stream left behind, on the emulator. A GPU's do not say.
@@ -87,7 +93,7 @@ pub struct StreamReport {
 
 impl Stream {
     pub(crate) fn new(device: &Device, queue: Box<dyn Queue>) -> Self {
-        let order = Order { next: 1, last: None };
+        let order = Order { next: 1, last: None, waited: HashMap::new(), progress: Arc::default() };
         Self {
             device: device.clone(),
             context: ContextId::unique(),
@@ -104,7 +110,7 @@ impl Stream {
     ///
     /// The borrows of the buffers end when this returns, and the kernel may not have begun. That is
     /// safe, because everything that can reach a buffer asks its reservation first.
-    pub fn launch<'a, K, A>(
+    pub fn launch<'a, Hosts, K, A>(
         &self,
         module: &Module,
         grid: impl Into<Grid>,
@@ -112,7 +118,8 @@ impl Stream {
         arguments: A,
     ) -> Result<StreamFence, Error>
     where
-        A: Arguments<'a, K>,
+        K: KernelTaking<'a, Hosts>,
+        A: Arguments<'a, Hosts>,
     {
         self.give(Operation::launch(&self.device, module, grid.into(), kernel, arguments)?)
     }
@@ -225,8 +232,7 @@ impl Stream {
         if fence.context() == self.context || fence.status() != Status::Pending {
             return Ok(());
         }
-        let _order = self.order();
-        self.queue.wait(fence.point())
+        self.order().wait(&*self.queue, fence)
     }
 
     /// The end of all that the stream was given so far.
@@ -285,7 +291,7 @@ impl Stream {
         let mut order = self.order();
         order.check()?;
         for fence in acquired.plan().waits() {
-            self.queue.wait(fence.point())?;
+            order.wait(&*self.queue, fence)?;
         }
         let done = work(&*self.queue)?;
         // From here the work is on its way, and somebody must be able to wait for it.
@@ -296,7 +302,8 @@ impl Stream {
                 Err(_) => (Point::Ended(Err(Failure::new(error.to_string()))), Some(error)),
             },
         };
-        let fence = StreamFence::new(self.context, order.next, label, point);
+        let progress = Arc::clone(&order.progress);
+        let fence = StreamFence::new(self.context, order.next, label, point, progress);
         order.next += 1;
         order.last = Some(fence.clone());
         acquired.commit(&fence);
@@ -318,6 +325,16 @@ impl Stream {
 }
 
 impl Order {
+    /// What the stream is given from now on comes after `fence`.
+    fn wait(&mut self, queue: &dyn Queue, fence: &StreamFence) -> Result<(), Error> {
+        let waited = self.waited.entry(fence.context()).or_default();
+        if *waited < fence.sequence() {
+            queue.wait(fence.point())?;
+            *waited = fence.sequence();
+        }
+        Ok(())
+    }
+
     /// A stream of which something has failed takes no more work.
     fn check(&self) -> Result<(), Error> {
         match &self.last {

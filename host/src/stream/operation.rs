@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton::launch::DeviceValue;
 
-use super::arguments::{Arguments, Touched};
+use super::arguments::{Arguments, KernelTaking, Touched};
 use super::queue::{HostAddress, Queue};
 use crate::launch::{self, Grid};
 use crate::memory::{Allocation, Resource};
@@ -22,7 +22,7 @@ pub(super) struct Operation<'w> {
 type Work<'w> = Box<dyn FnOnce(&dyn Queue) -> Result<(), Error> + 'w>;
 
 impl<'w> Operation<'w> {
-    pub fn launch<'a: 'w, K, A: Arguments<'a, K>>(
+    pub fn launch<'a: 'w, Hosts, K: KernelTaking<'a, Hosts>, A: Arguments<'a, Hosts>>(
         device: &Device,
         module: &Module,
         grid: Grid,
@@ -30,7 +30,7 @@ impl<'w> Operation<'w> {
         arguments: A,
     ) -> Result<Self, Error> {
         let mut touched = Touched::default();
-        let call = arguments.resolve(kernel, &mut touched);
+        let call = kernel.call(arguments.resolve(&mut touched));
         let name = call.kernel();
         launch::check(device, module, grid, &call)
             .map_err(|problem| Error::BadLaunch { kernel: name, problem })?;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::fences::{Manual, Timeline};
 use super::reservation::{
-    Access, AddError, Failure, Fence, Guard, Merged, NoSlots, Reservation, ReserveError, Slots,
-    Status, Usage, Usages, WaitPlan, Waited, lock_many, merge,
+    Access, AddError, Asking, Failure, Fence, Guard, Merged, NoSlots, Reservation, ReserveError,
+    Slots, Status, Usage, Usages, WaitPlan, Waited, acquire, lock_many, merge,
 };
 
 const KERNEL: Usage = Usage::Kernel;
@@ -479,6 +479,97 @@ fn n25_nobody_waits_for_itself_or_for_what_is_over() {
     over.signal();
     assert!(waits(&reservation, &me, Access::Move).is_empty());
     assert_eq!(over.polls(), 0, "an answer costs what a wait does");
+}
+
+#[test]
+fn work_is_ordered_from_acquire_to_commit() {
+    let (a, b) = (Timeline::new(), Timeline::new());
+    let (input, output) = (Reservation::new(), Reservation::new());
+    let give = |who: &Timeline, touched: &[(&Reservation<Manual>, Access)]| {
+        let acquired = acquire(who.context, touched, Asking::Allowed).unwrap();
+        let waits = acquired.plan().waits().to_vec();
+        let fence = who.fence();
+        acquired.commit(&fence);
+        (fence, waits)
+    };
+    let (read_a, waits) = give(&a, &[(&input, Access::Read), (&output, Access::Keep)]);
+    assert!(waits.is_empty());
+    let (_, waits) = give(&b, &[(&input, Access::Read)]);
+    assert!(waits.is_empty());
+    // Named twice, it is locked once, for the stronger access.
+    let (write_b, waits) =
+        give(&b, &[(&input, Access::Read), (&output, Access::Read), (&input, Access::Write)]);
+    assert_eq!(waits, std::slice::from_ref(&read_a));
+    // Its own earlier read is implied.
+    assert_eq!(all(&input), [(read_a, READ), (write_b.clone(), WRITE)]);
+    let (_, waits) = give(&a, &[(&input, Access::Read)]);
+    assert_eq!(waits, [write_b]);
+    // What only keeps the memory in place is seen by who moves it.
+    assert_eq!(output.fences(BOOKKEEP).len(), 2);
+    assert_eq!(output.fences(READ).len(), 1);
+}
+
+#[test]
+fn n38_work_that_is_not_committed_leaves_nothing() {
+    let (reservation, fences) = with(&[READ]);
+    let failure = Failure::new("trap");
+    reservation.lock().fail(failure.clone());
+    let me = Timeline::new();
+    let touched = [(&reservation, Access::Overwrite)];
+    drop(acquire(me.context, &touched, Asking::Allowed).unwrap());
+    assert_eq!(all(&reservation), [(fences[0].clone(), READ)]);
+    assert_eq!(reservation.failure(), Some(failure));
+}
+
+#[test]
+fn unknown_contents_are_for_overwriting_only() {
+    let (reservation, fences) = with(&[WRITE]);
+    let known = Reservation::new();
+    let failure = fences[0].fail("trap");
+    let me = Timeline::new();
+    for access in [Access::Read, Access::Write] {
+        let touched = [(&known, access), (&reservation, access)];
+        let Err(refused) = acquire(me.context, &touched, Asking::Allowed) else {
+            panic!("{access} of unknown contents")
+        };
+        assert_eq!((refused.resource, &refused.failure), (1, &failure));
+    }
+    let touched = [(&reservation, Access::Overwrite)];
+    acquire(me.context, &touched, Asking::Allowed).unwrap().commit(&me.fence());
+    assert_eq!(reservation.failure(), None);
+}
+
+#[test]
+fn without_memory_for_a_slot_the_host_waits() {
+    let reservation = Reservation::with_limit(0);
+    let refused = reservation.lock().reserve(1).unwrap_err();
+    assert_eq!(refused.reason, ReserveError::OutOfMemory { count: 1 });
+    drop(refused);
+    let me = Timeline::new();
+    for (ends, access) in [(Status::Done, Access::Write), (Status::Pending, Access::Read)] {
+        let fence = me.fence();
+        let acquired = acquire(me.context, &[(&reservation, access)], Asking::Allowed).unwrap();
+        let signaler = {
+            let fence = fence.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(20));
+                match ends {
+                    Status::Done => fence.signal(),
+                    _ => fence.end(Status::Failed(Failure::new("of a reader"))),
+                }
+            })
+        };
+        acquired.commit(&fence);
+        assert!(fence.status().is_signaled(), "the commit has waited for it");
+        signaler.join().unwrap();
+        assert_eq!((all(&reservation).len(), reservation.failure()), (0, None));
+    }
+    // A writer that fails meanwhile is remembered.
+    let fence = me.fence();
+    let failure = fence.fail("trap");
+    let touched = [(&reservation, Access::Write)];
+    acquire(me.context, &touched, Asking::Allowed).unwrap().commit(&fence);
+    assert_eq!(reservation.failure(), Some(failure));
 }
 
 #[test]

@@ -1,0 +1,53 @@
+//! Words by which the CTAs of a launch synchronise.
+
+use baton::launch::SyncWords;
+
+use crate::{Buffer, Device, Error};
+
+/// The state of a [protocol](baton::protocol): `objects` times `N` words, zeroed for each launch (rule A14).
+///
+/// ```ignore
+/// let mut lock = SyncBuffer::<1>::new(&device)?;
+/// device.launch(&module, 8, kernel::totals((lock.reset()?, totals.as_arg_mut())))?;
+/// ```
+///
+/// What [`reset`](Self::reset) gives serves one launch:
+///
+/// ```compile_fail,E0382
+/// # fn call(_: baton::launch::SyncWords<'_, 1>) {}
+/// # fn main() -> Result<(), baton_host::Error> {
+/// # let device = baton_host::Device::emulator(Default::default());
+/// let mut lock = baton_host::SyncBuffer::<1>::new(&device)?;
+/// let words = lock.reset()?;
+/// call(words);
+/// call(words); // error: the words were given to the call above
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct SyncBuffer<const N: usize> {
+    words: Buffer<u32>,
+}
+
+impl<const N: usize> SyncBuffer<N> {
+    /// The words of one object.
+    pub fn new(device: &Device) -> Result<Self, Error> {
+        Self::array(device, 1)
+    }
+
+    /// The words of `objects` objects, of one at least.
+    pub fn array(device: &Device, objects: usize) -> Result<Self, Error> {
+        let len = objects.max(1).checked_mul(N);
+        let len = len.ok_or(Error::TooLarge { len: objects, size: N * size_of::<u32>() })?;
+        Ok(Self { words: Buffer::alloc(device, len)? })
+    }
+
+    /// Zeroes the words and gives them to one launch.
+    pub fn reset(&mut self) -> Result<SyncWords<'_, N>, Error> {
+        self.words.fill(0)?;
+        let objects = self.words.len().checked_div(N).unwrap_or(1) as u64;
+        // SAFETY: (1) the buffer's words, which the borrow keeps for the launch alone; (2) zeroed above, and nobody can
+        // reach them before the launch does.
+        Ok(unsafe { SyncWords::from_raw(self.words.device().id(), self.words.address(), objects) })
+    }
+}

@@ -1,0 +1,351 @@
+//! Streams on the emulator, which overlap as the seed says: what is right under every seed is ordered.
+
+use std::time::Duration;
+
+use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
+use baton_host::reservation::{Fence, Waited};
+use baton_host::{
+    BadLaunch, Binary, Buffer, Device, EmulatorOptions, Error, Image, KernelInfo, Pinned, read,
+    write,
+};
+
+static KERNELS: Image = Image {
+    name: "by_hand",
+    binaries: &[Binary {
+        arch: "sm_90a",
+        ptx: include_str!("by_hand.ptx"),
+        lines: "",
+        cubin: None,
+        kernels: &[kernel("scale"), kernel("print"), kernel("trap")],
+    }],
+};
+
+const fn kernel(name: &'static str) -> KernelInfo {
+    KernelInfo { name, registers: None, spill_bytes: 0, stack_bytes: 0, static_shared: 0 }
+}
+
+const SHAPE: Shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
+
+/// `output[i] = factor * input[i]`.
+fn scale<'a>(
+    input: DeviceSlice<'a, f32>,
+    output: DeviceSliceMut<'a, f32>,
+    factor: f32,
+) -> Call<'a> {
+    let mut params = Params::new();
+    params.push_slice(&input);
+    params.push_slice_mut(&output);
+    f32::push(factor, &mut params);
+    // SAFETY: the entry `scale` takes two address-length pairs and a float, of 4 threads; the slices'
+    // lifetime is the result's.
+    unsafe { Call::new("scale", SHAPE, params) }
+}
+
+/// As if `trap` had an output.
+fn trap<'a>(_output: DeviceSliceMut<'a, f32>) -> Call<'a> {
+    // SAFETY: the entry takes no parameters.
+    unsafe { Call::new("trap", SHAPE, Params::new()) }
+}
+
+fn print<'a>() -> Call<'a> {
+    // SAFETY: the entry takes no parameters.
+    unsafe { Call::new("print", Shape { threads: [1; 3], ..SHAPE }, Params::new()) }
+}
+
+fn seeded(seed: u64) -> Device {
+    Device::emulator(EmulatorOptions::default().with_seed(seed))
+}
+
+fn device() -> Device {
+    seeded(0)
+}
+
+fn ones(device: &Device) -> Buffer<f32> {
+    Buffer::from_slice(device, &[1.0; 4]).unwrap()
+}
+
+#[test]
+fn a_chain_over_three_streams_is_in_order_under_every_seed() {
+    for seed in 0..64 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let streams = [(); 3].map(|()| device.stream().unwrap());
+        let (mut a, mut b) = (ones(&device), ones(&device));
+        for turn in 0..6 {
+            let stream = &streams[turn % 3];
+            stream.launch(&module, 1, scale, (read(&a), write(&mut b), 2.0)).unwrap();
+            std::mem::swap(&mut a, &mut b);
+        }
+        assert_eq!(a.to_vec().unwrap(), [64.0; 4], "seed {seed}");
+        assert_eq!(b.to_vec().unwrap(), [32.0; 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn n24_a_writer_waits_for_both_readers_under_every_seed() {
+    for seed in 0..64 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let [s1, s2, s3] = [(); 3].map(|()| device.stream().unwrap());
+        let mut data = ones(&device);
+        let (mut first, mut second) = (ones(&device), ones(&device));
+        s1.launch(&module, 1, scale, (read(&data), write(&mut first), 3.0)).unwrap();
+        s2.launch(&module, 1, scale, (read(&data), write(&mut second), 5.0)).unwrap();
+        let written = s3.fill(&mut data, 0).unwrap();
+        written.synchronize().unwrap();
+        assert_eq!(first.to_vec().unwrap(), [3.0; 4], "seed {seed}");
+        assert_eq!(second.to_vec().unwrap(), [5.0; 4], "seed {seed}");
+        assert_eq!(data.to_vec().unwrap(), [0.0; 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn streams_overlap() {
+    // Which of two streams is done when the other's end is waited for, is up to the seed.
+    let mut seen = [false; 2];
+    for seed in 0..64 {
+        let device = seeded(seed);
+        let (s1, s2) = (device.stream().unwrap(), device.stream().unwrap());
+        let (mut a, mut b) = (ones(&device), ones(&device));
+        let first = s1.fill(&mut a, 1).unwrap();
+        let second = s2.fill(&mut b, 2).unwrap();
+        first.synchronize().unwrap();
+        seen[usize::from(second.status().is_signaled())] = true;
+    }
+    assert_eq!(seen, [true; 2]);
+}
+
+#[test]
+fn page_locked_memory_is_seen_when_copies_have_ended() {
+    for seed in 0..16 {
+        let device = seeded(seed);
+        let (s1, s2) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut host = Pinned::from_slice(&device, &[1u32, 2, 3]).unwrap();
+        let mut data = Buffer::zeroed(&device, 3).unwrap();
+        s1.upload(&host, &mut data).unwrap();
+        // Writing waits for the upload, so it has copied the old values.
+        host.as_mut_slice().unwrap()[0] = 9;
+        let mut back = Pinned::zeroed(&device, 3).unwrap();
+        s2.download(&data, &mut back).unwrap();
+        assert_eq!(back.as_slice().unwrap(), [1, 2, 3]);
+        assert_eq!(host.as_slice().unwrap(), [9, 2, 3]);
+        // Dropped while a copy may still be going on.
+        s1.upload(&host, &mut data).unwrap();
+        drop(host);
+        assert_eq!(data.to_vec().unwrap(), [9, 2, 3]);
+    }
+}
+
+#[test]
+fn waits_that_only_look_come_to_an_end() {
+    let device = device();
+    let stream = device.stream().unwrap();
+    assert!(stream.is_idle().unwrap());
+    let mut data = ones(&device);
+    let fence = stream.fill(&mut data, 0).unwrap();
+    assert!(data.describe().to_string().contains("(fill): pending"), "{}", data.describe());
+    while fence.synchronize_within(Some(Duration::ZERO)).unwrap() == Waited::TimedOut {}
+    assert!(stream.is_idle().unwrap());
+    stream.fill(&mut data, 1).unwrap();
+    while !stream.is_idle().unwrap() {}
+    assert!(data.describe().to_string().contains("to write: wait for nothing"));
+}
+
+#[test]
+fn what_a_stream_prints_is_reported_once() {
+    let device = device();
+    let module = device.load(&KERNELS).unwrap();
+    let stream = device.stream().unwrap();
+    stream.launch(&module, 2, print, ()).unwrap();
+    stream.launch(&module, 1, print, ()).unwrap();
+    let report = stream.synchronize().unwrap();
+    let mut numbers: Vec<_> = report.output.lines().collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, ["0", "0", "1"]);
+    assert!(report.instructions.is_some_and(|count| count > 0));
+    assert!(stream.synchronize().unwrap().output.is_empty());
+}
+
+#[test]
+fn what_a_failed_writer_leaves_is_refused_until_it_is_overwritten() {
+    for seed in 0..16 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let (s1, s2, s3) =
+            (device.stream().unwrap(), device.stream().unwrap(), device.stream().unwrap());
+        let (mut bad, mut next) = (ones(&device), ones(&device));
+        let (input, mut good) = (ones(&device), ones(&device));
+        let failed = s1.launch(&module, 1, trap, (write(&mut bad),)).unwrap();
+        let dependent = s2.launch(&module, 1, scale, (read(&bad), write(&mut next), 2.0)).unwrap();
+        s3.launch(&module, 1, scale, (read(&input), write(&mut good), 2.0)).unwrap();
+
+        let error = failed.synchronize().unwrap_err();
+        assert!(matches!(error, Error::WorkFailed { .. }), "{error:?}");
+        assert!(error.to_string().contains("trap"), "{error}");
+        // It reached who waited for it, and its own stream, and nobody else.
+        assert!(dependent.synchronize().is_err());
+        s3.synchronize().unwrap();
+        assert_eq!(good.to_vec().unwrap(), [2.0; 4]);
+        for stream in [&s1, &s2] {
+            assert!(matches!(stream.synchronize(), Err(Error::WorkFailed { .. })));
+            let refused = stream.fill(&mut good, 0);
+            assert!(matches!(refused, Err(Error::WorkFailed { .. })), "{refused:?}");
+        }
+        assert_eq!(good.to_vec().unwrap(), [2.0; 4], "what was refused has not been done");
+
+        // The contents are unknown to all who would use them.
+        for buffer in [&bad, &next] {
+            let error = buffer.to_vec().unwrap_err();
+            assert!(matches!(error, Error::ContentsUnknown { .. }), "{error:?}");
+            assert!(error.to_string().contains("overwrite the whole buffer"), "{error}");
+        }
+        let refused = s3.launch(&module, 1, scale, (read(&bad), write(&mut good), 1.0));
+        assert!(matches!(refused, Err(Error::ContentsUnknown { .. })), "{refused:?}");
+        let refused = s3.launch(&module, 1, scale, (read(&input), write(&mut bad), 1.0));
+        assert!(matches!(refused, Err(Error::ContentsUnknown { .. })), "a kernel may read it too");
+
+        // On the host or on a stream, overwriting ends it.
+        bad.write(&[7.0; 4]).unwrap();
+        s3.copy(&bad, &mut next).unwrap();
+        assert_eq!(next.to_vec().unwrap(), [7.0; 4]);
+    }
+}
+
+#[test]
+fn what_is_dropped_in_use_is_given_back_later() {
+    let mut options = EmulatorOptions::default();
+    options.machine.global_bytes = 1 << 20;
+    for seed in 0..8 {
+        let device = Device::emulator(options.clone().with_seed(seed));
+        let half = 1 << 17;
+        for _ in 0..8 {
+            let module = device.load(&KERNELS).unwrap();
+            let stream = device.stream().unwrap();
+            let input = Buffer::from_slice(&device, &vec![1.0f32; half]).unwrap();
+            let mut output = Buffer::<f32>::poisoned(&device, 4).unwrap();
+            stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
+            drop((input, module, stream));
+            assert_eq!(output.to_vec().unwrap(), [2.0; 4]);
+        }
+    }
+}
+
+#[test]
+fn memory_comes_and_goes_in_a_streams_order() {
+    for seed in 0..16 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let (s1, s2) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut data = s1.alloc::<f32>(4).unwrap();
+        s2.fill(&mut data, 0x3f).unwrap();
+        s2.resize(&mut data, 8).unwrap();
+        s1.resize(&mut data, 4).unwrap();
+        let mut out = ones(&device);
+        s2.launch(&module, 1, scale, (read(&data), write(&mut out), 1.0)).unwrap();
+        s1.free(data).unwrap();
+        s1.synchronize().unwrap();
+        assert_eq!(out.to_vec().unwrap(), [f32::from_bits(0x3f3f3f3f); 4]);
+    }
+}
+
+#[test]
+fn a_graph_is_done_as_often_as_it_is_launched() {
+    for seed in 0..16 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let (mut s1, s2) = (device.stream().unwrap(), device.stream().unwrap());
+        let (mut a, mut b) = (ones(&device), ones(&device));
+        let mut graph = s1
+            .capture(|capture| {
+                capture.launch(&module, 1, scale, (read(&a), write(&mut b), 2.0))?;
+                capture.copy(&b, &mut a)
+            })
+            .unwrap();
+        assert_eq!(a.to_vec().unwrap(), [1.0; 4], "captured work has not happened");
+        for turn in 0..4 {
+            graph.launch([&s1, &s2][turn % 2]).unwrap();
+        }
+        assert_eq!(a.to_vec().unwrap(), [16.0; 4], "seed {seed}");
+        graph.launch(&s2).unwrap();
+        drop((graph, module));
+        assert_eq!(a.to_vec().unwrap(), [32.0; 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn explicit_waits_and_records() {
+    let device = device();
+    let (s1, s2) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut data = ones(&device);
+    s1.fill(&mut data, 0).unwrap();
+    let recorded = s1.record().unwrap();
+    s2.wait_for(&recorded).unwrap();
+    s1.wait_for(&recorded).unwrap();
+    let after = s2.record().unwrap();
+    after.synchronize().unwrap();
+    assert!(recorded.status().is_signaled());
+    // A fence outlives its stream and its device.
+    let mut data = ones(&device);
+    let fence = s2.fill(&mut data, 0).unwrap();
+    drop((s1, s2, data, device));
+    fence.synchronize().unwrap();
+}
+
+#[test]
+fn a_launch_that_waits_comes_after_all_streams() {
+    for seed in 0..8 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let stream = device.stream().unwrap();
+        let (mut input, mut output) = (ones(&device), ones(&device));
+        stream.launch(&module, 1, scale, (read(&output), write(&mut input), 4.0)).unwrap();
+        device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap();
+        assert_eq!(output.to_vec().unwrap(), [8.0; 4]);
+    }
+}
+
+#[test]
+fn one_stream_is_used_from_many_threads() {
+    let device = device();
+    let stream = device.stream().unwrap();
+    let mut buffers: Vec<_> = (0..4).map(|_| ones(&device)).collect();
+    std::thread::scope(|scope| {
+        for (byte, buffer) in (1..).zip(&mut buffers) {
+            let stream = &stream;
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    stream.fill(buffer, byte).unwrap();
+                }
+            });
+        }
+    });
+    let last = stream.record().unwrap();
+    assert_eq!(last.sequence(), 201);
+    for (byte, buffer) in (1u8..).zip(&buffers) {
+        assert_eq!(buffer.to_vec().unwrap(), [f32::from_le_bytes([byte; 4]); 4]);
+    }
+}
+
+#[test]
+fn foreign_and_unfitting_buffers_are_refused() {
+    let (here, there) = (device(), device());
+    let module = here.load(&KERNELS).unwrap();
+    let stream = here.stream().unwrap();
+    let (mut ours, mut theirs) = (ones(&here), ones(&there));
+    assert!(matches!(stream.fill(&mut theirs, 0), Err(Error::ForeignBuffer { .. })));
+    assert!(matches!(stream.copy(&theirs, &mut ours), Err(Error::ForeignBuffer { .. })));
+    assert!(matches!(stream.resize(&mut theirs, 1), Err(Error::ForeignBuffer { .. })));
+    assert!(matches!(stream.free(theirs), Err(Error::ForeignBuffer { .. })));
+    let theirs = ones(&there);
+    let refused = stream.launch(&module, 1, scale, (read(&theirs), write(&mut ours), 1.0));
+    let Err(Error::BadLaunch { problem, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(problem, BadLaunch::ForeignMemory { parameter: 0 });
+    let fence = there.stream().unwrap().record().unwrap();
+    assert!(matches!(stream.wait_for(&fence), Err(Error::ForeignFence)));
+
+    let mut short = Buffer::<f32>::zeroed(&here, 3).unwrap();
+    assert!(matches!(stream.copy(&ours, &mut short), Err(Error::BufferLengths { from: 4, to: 3 })));
+    let empty = Buffer::<f32>::zeroed(&here, 0).unwrap();
+    let mut other = Buffer::<f32>::zeroed(&here, 0).unwrap();
+    stream.copy(&empty, &mut other).unwrap().synchronize().unwrap();
+}
