@@ -13,7 +13,7 @@ use crate::scope::Cluster;
 /// One way in which threads meet: base causality that barriers add.
 #[derive(Debug, Clone, Default)]
 pub struct Meeting {
-    /// Pairs of events.
+    /// Pairs of nodes.
     pub edges: Vec<(usize, usize)>,
 }
 
@@ -249,6 +249,15 @@ fn released_before(candidate: &Candidate<'_>, arrive: usize, wait: usize, memory
                 if order.semantics.releases() && order.scope.contains(event.place, there) {
                     memory.push((index, wait));
                 }
+            }
+            // tcgen05's fences compose with any execution barrier, but for tcgen05 operations only.
+            Kind::Before => {
+                let waited = &candidate.events[wait];
+                let after = candidate.events.iter().enumerate().filter(|(_, other)| {
+                    other.kind == Kind::After && before(waited, other)
+                });
+                let from = candidate.ordered[index];
+                memory.extend(after.map(|(fence, _)| (from, candidate.ordered[fence])));
             }
             Kind::InitFence => {
                 if !clauses.has(Clause::InitFenceOnly) {

@@ -61,6 +61,11 @@ pub struct Candidate<'a> {
     pub releases: Vec<Vec<usize>>,
     /// Acquire patterns: read and last instruction, by read.
     pub acquires: Vec<Vec<usize>>,
+    /// What tcgen05's fences make of relaxed operations: nodes of before_thread_sync fences and of
+    /// commits, by write.
+    pub tensor_releases: Vec<Vec<usize>>,
+    /// Nodes of after_thread_sync fences, by read.
+    pub tensor_acquires: Vec<Vec<usize>>,
     /// Asynchronous strong reads with the write that tells that they are complete.
     pub awaited: Vec<(usize, usize)>,
     /// What each read (in the order of `reads`) can have read from.
@@ -107,6 +112,9 @@ impl<'a> Candidate<'a> {
                 done[index] = nodes;
                 ordered[index] = nodes + 1;
                 nodes += 2;
+            } else if matches!(event.kind, Kind::Before | Kind::After) {
+                ordered[index] = nodes;
+                nodes += 1;
             }
         }
         let mut candidate = Candidate {
@@ -130,6 +138,8 @@ impl<'a> Candidate<'a> {
             writes,
             releases: vec![vec![]; count],
             acquires: vec![vec![]; count],
+            tensor_releases: vec![vec![]; count],
+            tensor_acquires: vec![vec![]; count],
             awaited: vec![],
             sources,
             write_pairs: vec![],

@@ -177,6 +177,9 @@ pub fn close_base(candidate: &Candidate<'_>, graph: &Relation, synchronises: &[(
             base.add(*a, *b);
         }
         base.close();
+        while pipeline(candidate, base) {
+            base.close();
+        }
         return;
     }
     // Without transitivity only one synchronisation lies on a path.
@@ -192,6 +195,20 @@ pub fn close_base(candidate: &Candidate<'_>, graph: &Relation, synchronises: &[(
             }
         }
     }
+}
+
+/// Of a pipelined pair in order, the second is complete only after the first. Says whether that adds
+/// anything.
+fn pipeline(candidate: &Candidate<'_>, base: &mut Relation) -> bool {
+    let mut grown = false;
+    for (a, b) in candidate.pipelined.pairs() {
+        let (x, y) = (candidate.done[a], candidate.done[b]);
+        if base.has(candidate.ordered[a], b) && !base.has(x, y) {
+            base.add(x, y);
+            grown = true;
+        }
+    }
+    grown
 }
 
 /// Proxy-preserved base causality, over events.

@@ -45,8 +45,12 @@ pub enum Kind {
     Arrive(Barrier),
     /// The end of a wait at a barrier.
     Wait(Barrier),
-    /// An instruction that waits for or orders asynchronous operations of its own thread.
+    /// An instruction that waits for asynchronous operations of its own thread.
     Local,
+    /// `tcgen05.fence::before_thread_sync`
+    Before,
+    /// `tcgen05.fence::after_thread_sync`
+    After,
 }
 
 /// Which barrier.

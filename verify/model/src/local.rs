@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
 use crate::event::{Access, Barrier, Event, Kind, Object};
-use crate::options::{Clause, Options, Tcgen05Fence};
+use crate::options::{Clause, Clauses, Options, Tcgen05Fence};
 use crate::program::{
     Address, Completion, Mbarrier, Modify, Op, Operand, Order, Phase, Program, Proxy, Register,
     Rmw, Semantics, Tcgen05, Thread, Type,
@@ -26,8 +26,6 @@ pub struct Local {
     pub edges: Vec<(Moment, Moment)>,
     /// For each event the reads (as bits) on which its value or existence may depend.
     pub depends: Vec<u128>,
-    /// For each write of an atomic operation the chains of atomic operations that led to its value.
-    origins: Vec<Vec<Origin>>,
     /// Registers at the end.
     pub registers: Vec<u128>,
 }
@@ -41,7 +39,8 @@ type Origin = u128;
 pub enum Moment {
     /// What must come before it points here; ordinary events have only this.
     Start(usize),
-    /// It is ordered before what this points to, complete or not.
+    /// It is ordered before what this points to, complete or not. Of a tcgen05 fence: what it orders
+    /// is tcgen05 operations only.
     Ordered(usize),
     /// It is complete.
     Done(usize),
@@ -170,9 +169,19 @@ impl<'a> Domain<'a> {
         self.whole(read, access, &near)
     }
 
-    /// What a read could return.
-    fn values(&self, read: &Event) -> Result<Vec<u128>, Error> {
+    /// What a read could return, after the operations `before` of its own thread.
+    fn values(&self, read: &Event, before: &[Event]) -> Result<Vec<u128>, Error> {
         let Some(access) = read.access() else { return Ok(vec![]) };
+        // The initial value is out of reach behind an own write of the same place (8.10.6).
+        let overwritten = self.options.clauses == Clauses::default()
+            && !read.asynchronous
+            && before.iter().any(|event| {
+                event.is_write()
+                    && event.precedes(read)
+                    && event.access().is_some_and(|own| {
+                        own.overlaps_completely(access) && own.proxy == access.proxy
+                    })
+            });
         let init = &self.program.memories[access.memory].init;
         let range = access.offset as usize..(access.offset + access.bytes) as usize;
         let Some(init) = init.get(range) else { return Ok(vec![]) };
@@ -181,7 +190,9 @@ impl<'a> Domain<'a> {
         if self.whole(read, access, &near) {
             let mut values: BTreeSet<u128> =
                 near.iter().flat_map(|w| w.values.keys()).copied().collect();
-            values.insert(number(init));
+            if !overwritten {
+                values.insert(number(init));
+            }
             let ty = Type { bytes: access.bytes, signed: false };
             values.extend(self.seeds.iter().map(|seed| ty.wrap(*seed)));
             return Ok(values.into_iter().collect());
@@ -190,7 +201,10 @@ impl<'a> Domain<'a> {
         let mut values = BTreeSet::from([0u128]);
         for (index, first) in init.iter().enumerate() {
             let at = access.offset + index as u32;
-            let mut bytes = BTreeSet::from([*first]);
+            let mut bytes = BTreeSet::new();
+            if !overwritten {
+                bytes.insert(*first);
+            }
             for write in &near {
                 let Some(a) = write.event.access() else { continue };
                 if (a.offset..a.offset + a.bytes).contains(&at) {
@@ -279,8 +293,8 @@ fn ways(
         path = std::mem::take(&mut run.path);
         path.truncate(run.asked);
         if end == End::Complete {
-            let Run { events, edges, depends, origins, registers, .. } = run;
-            found.push(Local { events, edges, depends, origins, registers });
+            let Run { events, edges, depends, registers, .. } = run;
+            found.push(Local { events, edges, depends, registers });
         }
         runs += 1;
         if runs > WAYS {
@@ -488,7 +502,7 @@ impl<'a> Run<'a> {
     /// Adds a read and lets it return one of its values.
     fn read(&mut self, access: Access, at: usize, asynchronous: bool) -> Result<Option<(usize, u128)>, Error> {
         let event = self.push(Kind::Read(access), at, asynchronous, 0);
-        let values = self.domain.values(&self.events[event])?;
+        let values = self.domain.values(&self.events[event], &self.events[..event])?;
         if values.is_empty() {
             return Ok(None);
         }
@@ -515,13 +529,18 @@ impl<'a> Run<'a> {
         at: usize,
         asynchronous: bool,
         sources: u128,
+        injective: bool,
         new: impl Fn(u128) -> u128,
     ) -> Result<Option<(usize, usize, u128)>, Error> {
         let order = access.order;
         let mut reading = access.clone();
         reading.order = order.of_read();
         let Some((read, old)) = self.read(reading, at, asynchronous)? else { return Ok(None) };
-        let origins = self.domain.origins(&self.events[read], old);
+        // Where the new value tells the old one (and on mbarrier objects, whose operations are ordered
+        // one after the other), an operation cannot have fed itself: values stay few.
+        let chained = injective || access.object != Object::None;
+        let origins =
+            if chained { self.domain.origins(&self.events[read], old) } else { vec![0] };
         if origins.is_empty() {
             return Ok(None);
         }
@@ -657,7 +676,7 @@ impl<'a> Run<'a> {
         let args = rmw.args.map(|operand| self.value(operand));
         let sources = rmw.args.iter().fold(0, |all, operand| all | self.source(*operand));
         let new = |old| modify.apply(ty, ty.wrap(old), args);
-        let Some((read, _, old)) = self.modify(access, at, false, sources, new)? else {
+        let Some((read, _, old)) = self.modify(access, at, false, sources, is_injective(modify), new)? else {
             return Ok(End::Cut);
         };
         if let Some(to) = rmw.to {
@@ -684,7 +703,7 @@ impl<'a> Run<'a> {
             Mbarrier::Arrive { state, count, expect } => {
                 let [count, expect] = [*count, *expect].map(|operand| self.value(operand));
                 let new = |old| State::unpack(old).expect(expect as i64).arrive(count as i64).pack();
-                let Some((read, _, old)) = self.modify(access, at, false, 0, new)? else {
+                let Some((read, _, old)) = self.modify(access, at, false, 0, true, new)? else {
                     return Ok(End::Cut);
                 };
                 if let Some(register) = state {
@@ -694,14 +713,14 @@ impl<'a> Run<'a> {
             Mbarrier::ExpectTx(bytes) => {
                 let bytes = self.value(*bytes) as i64;
                 let new = |old| State::unpack(old).expect(bytes).pack();
-                if self.modify(access, at, false, 0, new)?.is_none() {
+                if self.modify(access, at, false, 0, true, new)?.is_none() {
                     return Ok(End::Cut);
                 }
             }
             Mbarrier::CompleteTx(bytes) => {
                 let bytes = self.value(*bytes) as i64;
                 let new = |old| State::unpack(old).complete(bytes).pack();
-                if self.modify(access, at, false, 0, new)?.is_none() {
+                if self.modify(access, at, false, 0, true, new)?.is_none() {
                     return Ok(End::Cut);
                 }
             }
@@ -749,7 +768,7 @@ impl<'a> Run<'a> {
         let mut access = self.access(mbarrier, 0, 8, order, Proxy::Generic)?;
         access.object = Object::Complete(first);
         let new = |old| new(State::unpack(old)).pack();
-        let Some((read, write, _)) = self.modify(access, at, true, 0, new)? else {
+        let Some((read, write, _)) = self.modify(access, at, true, 0, true, new)? else {
             return Ok(End::Cut);
         };
         for moment in own {
@@ -809,7 +828,9 @@ impl<'a> Run<'a> {
                     }
                     access.reduction = true;
                     let new = |old| modify.apply(ty, old, [value, 0]);
-                    let Some((read, write, _)) = self.modify(access, at, true, sources, new)? else {
+                    let Some((read, write, _)) =
+                        self.modify(access, at, true, sources, is_injective(modify), new)?
+                    else {
                         return Ok(End::Cut);
                     };
                     own.push((read, true));
@@ -892,6 +913,7 @@ impl<'a> Run<'a> {
                     operands.push(event);
                 }
                 let mut own = vec![];
+                let mut origins = vec![0];
                 let mut value = word.wrap(factors[0].wrapping_mul(factors[1]));
                 if self.value(accumulate) != 0 {
                     let access = self.access(d, 0, 4, Order::WEAK, tensor)?;
@@ -901,10 +923,15 @@ impl<'a> Run<'a> {
                     value = word.wrap(value.wrapping_add(old));
                     sources |= Self::bit(event);
                     own.push(event);
+                    origins = self.domain.origins(&self.events[event], old);
+                    if origins.is_empty() {
+                        return Ok(End::Cut);
+                    }
                 }
                 let mut access = self.access(d, 0, 4, Order::WEAK, tensor)?;
                 access.value = value;
                 let write = self.push(Kind::Write(access), at, true, sources);
+                self.origins[write] = origins;
                 for event in operands.iter().chain(&own) {
                     self.edges.push((Moment::Done(*event), Moment::Start(write)));
                 }
@@ -960,23 +987,30 @@ impl<'a> Run<'a> {
                 }
             }
             Tcgen05::Before => {
-                let fence = self.push(Kind::Local, at, false, 0);
+                let fence = self.push(Kind::Before, at, false, 0);
+                let orders = Moment::Ordered(fence);
+                self.edges.push((orders, Moment::Start(fence)));
+                // A relay: what an after_thread_sync of this thread received is passed on.
+                self.edges.extend(self.after.map(|after| (Moment::Ordered(after), orders)));
                 if self.domain.options.clauses.has(Clause::Tcgen05Before) {
                     for work in &mut self.issued {
                         work.ordered = true;
                         for event in &work.events {
-                            self.edges.push((Moment::Ordered(*event), Moment::Start(fence)));
+                            self.edges.push((Moment::Ordered(*event), orders));
                             if work.complete {
-                                self.edges.push((Moment::Done(*event), Moment::Start(fence)));
+                                self.edges.push((Moment::Done(*event), orders));
                             }
                         }
                     }
                 }
             }
             Tcgen05::After => {
-                let fence = self.push(Kind::Local, at, false, 0);
+                let fence = self.push(Kind::After, at, false, 0);
+                let orders = Moment::Ordered(fence);
+                self.edges.push((Moment::Start(fence), orders));
+                self.edges.extend(self.after.map(|after| (Moment::Ordered(after), orders)));
                 for event in self.issued.iter().flat_map(|work| &work.events) {
-                    self.edges.push((Moment::Ordered(*event), Moment::Start(fence)));
+                    self.edges.push((Moment::Ordered(*event), orders));
                 }
                 self.after = Some(fence);
             }
@@ -990,7 +1024,7 @@ impl<'a> Run<'a> {
     fn issue(&mut self, events: Vec<usize>, kind: Work) {
         for event in &events {
             if let Some(fence) = self.after {
-                self.edges.push((Moment::Start(fence), Moment::Start(*event)));
+                self.edges.push((Moment::Ordered(fence), Moment::Start(*event)));
             }
             for work in &self.issued {
                 for earlier in &work.events {
@@ -1005,6 +1039,11 @@ impl<'a> Run<'a> {
         }
         self.issued.push(Issued { events, kind, complete: false, ordered: false });
     }
+}
+
+/// Whether different old values give different new ones.
+fn is_injective(modify: Modify) -> bool {
+    matches!(modify, Modify::Add | Modify::Xor)
 }
 
 /// What a bulk copy or an asynchronous store does.

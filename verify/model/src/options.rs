@@ -227,6 +227,12 @@ impl Clauses {
         Self { dropped: 1 << clause as u8 }
     }
 
+    /// These, and one more dropped.
+    #[must_use]
+    pub fn and_without(self, clause: Clause) -> Self {
+        Self { dropped: self.dropped | 1 << clause as u8 }
+    }
+
     /// Whether a clause is in force.
     #[inline]
     pub fn has(self, clause: Clause) -> bool {

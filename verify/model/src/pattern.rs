@@ -35,6 +35,34 @@ pub fn find(candidate: &mut Candidate<'_>) {
     candidate.releases = releases;
     candidate.acquires = acquires;
     candidate.awaited = awaited;
+    tensor_patterns(candidate);
+}
+
+/// tcgen05's fences compose with strong operations even if these are relaxed, but order tcgen05
+/// operations only: a before_thread_sync (or a commit, which contains one) and then a strong write, a
+/// strong read and then an after_thread_sync.
+fn tensor_patterns(candidate: &mut Candidate<'_>) {
+    let fences: Vec<usize> = (0..candidate.events.len())
+        .filter(|e| matches!(candidate.events[*e].kind, Kind::Before | Kind::After))
+        .collect();
+    if fences.is_empty() {
+        return;
+    }
+    for (index, event) in candidate.events.iter().enumerate() {
+        let Some(access) = event.access().filter(|access| access.order.is_strong()) else { continue };
+        if event.is_write() && event.asynchronous && matches!(access.object, Object::Complete(_)) {
+            candidate.tensor_releases[index].push(candidate.done[index]);
+        }
+        for &fence in &fences {
+            let other = &candidate.events[fence];
+            if event.is_write() && other.kind == Kind::Before && other.precedes(event) {
+                candidate.tensor_releases[index].push(candidate.ordered[fence]);
+            }
+            if event.is_read() && other.kind == Kind::After && event.precedes(other) {
+                candidate.tensor_acquires[index].push(candidate.ordered[fence]);
+            }
+        }
+    }
 }
 
 /// The first instructions of the release patterns whose write is `write`.

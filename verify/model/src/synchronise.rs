@@ -25,10 +25,13 @@ pub fn derive(
         return;
     }
     for &write in &candidate.writes {
-        if candidate.releases[write].is_empty() {
+        if candidate.releases[write].is_empty() && candidate.tensor_releases[write].is_empty() {
             continue;
         }
         for read in observation.successors(write) {
+            for &from in &candidate.tensor_releases[write] {
+                pairs.extend(candidate.tensor_acquires[read].iter().map(|to| (from, *to)));
+            }
             for &first in &candidate.releases[write] {
                 for &last in &candidate.acquires[read] {
                     pattern_pair(candidate, [first, write, read, last], pairs);

@@ -144,18 +144,20 @@ impl Witness {
             }
         }
         let event_of = |node: usize| {
-            candidate.done.iter().position(|n| *n == node).unwrap_or(node.min(candidate.events.len() - 1))
+            let of = |nodes: &[usize]| nodes.iter().position(|n| *n == node);
+            of(&candidate.done).or_else(|| of(&candidate.ordered)).unwrap_or(0)
         };
         let fences = &decisions.fences;
         for (from, to) in &execution.synchronises {
             if !fences.contains(&(*from, *to)) {
-                add(event_of(*from), *to, Name::Synchronises);
+                add(event_of(*from), event_of(*to), Name::Synchronises);
             }
         }
         for meeting in candidate.meetings.iter().take(1) {
             for (from, to) in &meeting.edges {
-                if candidate.events[*from].thread != candidate.events[*to].thread {
-                    add(*from, *to, Name::Synchronises);
+                let (from, to) = (event_of(*from), event_of(*to));
+                if candidate.events[from].thread != candidate.events[to].thread {
+                    add(from, to, Name::Synchronises);
                 }
             }
         }

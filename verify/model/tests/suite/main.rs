@@ -2,3 +2,6 @@
 
 mod corpus;
 mod families;
+mod mutants;
+mod random;
+mod simple;

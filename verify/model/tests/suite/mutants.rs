@@ -1,0 +1,105 @@
+//! The checker is itself mutated: without any one of its clauses, some file of the corpus gets another
+//! verdict. What no file can see is listed with the reason.
+
+use std::collections::BTreeMap;
+
+use baton_model::{Clause, Clauses, Options, judge};
+
+use crate::corpus;
+
+/// Clauses that no verdict depends on, and why. Each is implied by the others.
+const IMPLIED: &[(Clause, &str)] = &[
+    (
+        Clause::StrongProgramOrder,
+        "what it relates is in program order, and with it in base causality, in program order per \
+         location, and in causality through the neighbouring atomic operation",
+    ),
+    (
+        Clause::ReleaseStrong,
+        "only an atomic operation of the same thread can observe a weak write; its own strong write \
+         then ends a pattern with the same first instruction",
+    ),
+    (
+        Clause::FenceSc,
+        "two fences ordered against causality would put all operations around them on a cycle of base \
+         causality, which Causality forbids; executions without such operations are still counted",
+    ),
+    (
+        Clause::SingleCopyAtomicity,
+        "a torn read of a morally strong write reads from it and is from-read before it, which is a \
+         cycle of SC per location",
+    ),
+];
+
+/// The clause's name with the files that die with it, first ones first.
+fn killers() -> BTreeMap<&'static str, Vec<String>> {
+    let tests = corpus::tests();
+    let answer = |options: &Options, test: &baton_model::litmus::Test| {
+        judge(&test.program, &test.condition, options).map(|v| (v.allowed, v.race))
+    };
+    let usual: Vec<_> = tests.iter().map(|(_, test)| answer(&Options::default(), test)).collect();
+    let mut found = BTreeMap::new();
+    for clause in Clause::ALL {
+        let options = Options { clauses: Clauses::without(*clause), ..Options::default() };
+        let mut files = vec![];
+        for ((file, test), usual) in tests.iter().zip(&usual) {
+            if files.len() < 3 && answer(&options, test) != *usual {
+                files.push(file.clone());
+            }
+        }
+        found.insert(clause.name(), files);
+    }
+    found
+}
+
+#[test]
+fn every_clause_has_a_file_that_dies_without_it() {
+    let found = killers();
+    let mut alive = vec![];
+    for clause in Clause::ALL {
+        let implied = IMPLIED.iter().any(|(known, _)| known == clause);
+        let files = &found[clause.name()];
+        if files.is_empty() != implied {
+            alive.push(format!("{} ({}): {:?}", clause.name(), clause.text(), files));
+        }
+    }
+    assert!(alive.is_empty(), "clauses that nothing sees:\n{}", alive.join("\n"));
+}
+
+/// Where an implied axiom would show: in the number of executions, or when what implies it goes too.
+#[test]
+fn implied_axioms_show_elsewhere() {
+    let test = |text: &str| baton_model::litmus::Test::parse(text, "inline").expect("a litmus test");
+    let fences = test(
+        "thread T0 cta=0:
+           fence.sc.gpu
+           bar.sync 0
+         thread T1 cta=0:
+           bar.sync 0
+           fence.sc.gpu
+         exists: true",
+    );
+    let executions = |clauses| {
+        let options = Options { clauses, ..Options::default() };
+        judge(&fences.program, &fences.condition, &options).expect("a verdict").executions
+    };
+    assert_eq!(executions(Clauses::default()), Some(1));
+    assert_eq!(executions(Clauses::without(Clause::FenceSc)), Some(2));
+
+    let torn = test(
+        "location x global u64 = 0
+         thread T0 cta=0:
+           st.relaxed.gpu.u64 [x], 0x0000000200000001
+         thread T1 cta=1:
+           ld.relaxed.gpu.u64 r0, [x]
+         exists: T1:r0 == 1",
+    );
+    let allowed = |clauses| {
+        let options = Options { clauses, ..Options::default() };
+        judge(&torn.program, &torn.condition, &options).expect("a verdict").allowed
+    };
+    assert!(!allowed(Clauses::without(Clause::SingleCopyAtomicity)));
+    assert!(!allowed(Clauses::without(Clause::ScPerLocation)));
+    let both = Clauses::without(Clause::SingleCopyAtomicity).and_without(Clause::ScPerLocation);
+    assert!(allowed(both));
+}
