@@ -12,21 +12,20 @@
 //! | `ld.relaxed`, `atom.relaxed`, `atom.release` | [`ByRelaxedRead`] | [`ByAcquire`] (ISA 8.8, third acquire pattern) |
 //! | `red` | [`ByReduction`] | nothing: `red` does not head an acquire pattern (ISA 8.11.1, rule A2) |
 //!
-//! A value alone never opens data, because the value says whether anything was published. [`LastArrival`] is the
-//! protocol that puts the two together.
+//! A value alone never opens data, because the value says whether anything was published. The
+//! [protocols](crate::protocol) put the two together.
 
 use core::marker::PhantomData;
 
-use crate::global::{GlobalPtr, read_global, write_global};
-use crate::path::{Empty, Writable, Written};
+use crate::global::GlobalPtr;
 use crate::ptx;
 use crate::ptx::addr::{Addr, Global};
 use crate::ptx::atom::{Add, Bitwise, Compare, Exchange, MinMax};
-use crate::scope::{Gpu, Includes, Scope};
+use crate::scope::{Includes, Scope};
 use crate::sem::{AcqRel, Acquire, AtomSem, LoadSem, RedSem, Relaxed, Release, Sem, StoreSem};
 use crate::shared_access::check;
 use crate::tile::Element;
-use crate::token::{Brand, Cta, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, sealed};
+use crate::token::{Brand, Cta, Marks, StaysWithItsThreads, sealed};
 
 /// An array of words of type `T`, all accesses to which are strong and at the scope `S`.
 pub struct Atomics<'k, T, S> {
@@ -179,6 +178,16 @@ impl<'k, T: Copy, S: Scope, How> Seen<'k, T, S, How> {
     }
 }
 
+impl<T, S> Atomic<'_, T, S> {
+    /// # Safety
+    /// 1. A word of type `T` lies at `address` in global memory, and every access to it during the launch is strong, of
+    ///    that size and scope.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw(address: u64) -> Self {
+        Atomic { address, brand: PhantomData, types: PhantomData }
+    }
+}
+
 impl<'k, T: Element, S: Scope> Atomic<'k, T, S> {
     #[inline(always)]
     fn addr(&self) -> Addr<Global> {
@@ -265,173 +274,6 @@ reds! {
     red_xor Bitwise red_xor "xor";
 }
 
-/// An array to which one thread of each CTA contributes, and which the last of them to arrive reads.
-///
-/// Thread `b` of `n` owns a run of `len / n` elements. It writes them, and adds one to a counter with a release; the
-/// one that finds `n - 1` there has seen the arrivals of all the others.
-///
-/// # Why that orders
-/// Each arrival is a release pattern on the counter, and each reads the value that the one before it wrote, so that
-/// all of them are one release sequence (ISA 8.8; `atom` continues the sequence that it reads from). The last arrival
-/// acquires, at its own `.acquire` or at the fence behind it, and so synchronises with every other.
-///
-/// ```
-/// use baton::atomic::LastArrival;
-/// use baton::prelude::*;
-/// use baton::sem::AcqRel;
-///
-/// #[baton::kernel(threads = 32)]
-/// fn total(
-///     cta: Cta<'_, NoShared, 32>,
-///     parts: GlobalPtr<f32>,
-///     arrived: GlobalPtr<u32>,
-///     sum: GlobalPtr<f32>,
-/// ) -> Exit<'_> {
-///     // SAFETY: (1) the host zeroes `arrived` before each launch; (2) every CTA claims both, here alone.
-///     let whole = unsafe { LastArrival::<f32, Gpu>::claim(&cta, parts, arrived) };
-///     let mut mine = sum.partition(&cta);
-///     let (cta, ()) = cta.claim();
-///     let (joined, _) = cta.roles((warp(move |w| {
-///         w.elect(move |mut t| {
-///             let part = whole.open(&mut t).fill(&mut t, |i| i as f32);
-///             if let Some(all) = part.arrive::<AcqRel, _>(&mut t).last() {
-///                 // Lands where the elected thread of the last CTA owns its first element.
-///                 mine.put(0, (0..all.len()).map(|i| all.get(i)).sum());
-///             }
-///         })
-///     }),));
-///     joined.exit(())
-/// }
-/// # fn main() {}
-/// ```
-pub struct LastArrival<'k, T, S> {
-    data: u64,
-    len: u64,
-    counter: Atomic<'k, u32, S>,
-    types: Marks<T>,
-}
-
-/// One thread's part of a [`LastArrival`], in a state of [`crate::path`].
-pub struct Contribution<'k, T, S, C, State> {
-    whole: LastArrival<'k, T, S>,
-    first: u64,
-    count: u64,
-    arrivals: u32,
-    types: Marks<(C, State)>,
-    stays: StaysWithItsThreads,
-}
-
-/// A thread that has contributed, and how it saw the counter.
-pub struct Arrival<'k, T, S, C, How> {
-    whole: LastArrival<'k, T, S>,
-    seen: Seen<'k, u32, S, How>,
-    arrivals: u32,
-    thread: Marks<C>,
-}
-
-/// All contributions, in the hands of the last to arrive.
-pub struct All<'k, T, S, C> {
-    whole: LastArrival<'k, T, S>,
-    thread: Marks<C>,
-    stays: StaysWithItsThreads,
-}
-
-impl<'k, T: Element, S: Scope> LastArrival<'k, T, S> {
-    /// Claims the memory.
-    ///
-    /// # Safety
-    /// 1. `counter` has at least one element, and element 0 is zero when the launch begins (rule A14).
-    /// 2. Every CTA claims the same `data` and `counter`, once, and touches neither otherwise during the launch.
-    #[inline(always)]
-    pub unsafe fn claim<L, const THREADS: u32>(
-        cta: &Cta<'k, L, THREADS>,
-        data: GlobalPtr<T>,
-        counter: GlobalPtr<u32>,
-    ) -> Self
-    where
-        S: Includes<Gpu>,
-    {
-        let (address, len) = (data.address().raw(), data.len());
-        // SAFETY: (1) here alone, at a scope that includes every CTA; (2) zero.
-        let counter = unsafe { counter.atomics(cta) };
-        LastArrival { data: address, len, counter: counter.at(0), types: PhantomData }
-    }
-
-    /// Gives the part of this CTA to one of its threads.
-    #[inline(always)]
-    pub fn open<C: SingleThread>(
-        self, // A9: a part has one owner
-        thread: &mut C,
-    ) -> Contribution<'k, T, S, C, Empty> {
-        use ptx::sreg;
-        let _ = thread;
-        let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()].map(u64::from);
-        let [nx, ny, nz] = [sreg::nctaid_x(), sreg::nctaid_y(), sreg::nctaid_z()].map(u64::from);
-        let arrivals = nx * ny * nz;
-        let count = self.len / arrivals;
-        Contribution {
-            first: (x + nx * (y + ny * z)) * count,
-            whole: self,
-            count,
-            arrivals: arrivals as u32,
-            types: PhantomData,
-            stays: PhantomData,
-        }
-    }
-
-    /// # Safety
-    /// `index` is in range.
-    #[inline(always)]
-    unsafe fn element(&self, index: u64) -> Addr<Global> {
-        Addr::from_raw(self.data + index * size_of::<T>() as u64)
-    }
-}
-
-impl<'k, T: Element, S: Scope, C: Set, State> Contribution<'k, T, S, C, State> {
-    /// Writes this thread's elements: `value(i)` is asked for each of their indices in the whole array.
-    #[inline(always)]
-    pub fn fill<U>(
-        self,
-        thread: &mut U,
-        mut value: impl FnMut(u64) -> T,
-    ) -> Contribution<'k, T, S, C, Written>
-    where
-        U: SameSet<C>,
-        State: Writable,
-    {
-        let _ = thread;
-        let mut i = 0;
-        while i < self.count {
-            let index = self.first + i;
-            // SAFETY: in range, this thread's own, and unread before its arrival.
-            unsafe { write_global(self.whole.element(index), value(index)) };
-            i += 1;
-        }
-        let Contribution { whole, first, count, arrivals, .. } = self;
-        Contribution { whole, first, count, arrivals, types: PhantomData, stays: PhantomData }
-    }
-
-    /// Arrives: the part is the last one's to read. `M` is [`AcqRel`], or [`Release`] before a
-    /// [`fence_acquire`](Arrival::fence_acquire).
-    ///
-    /// # PTX
-    /// `atom.M.S.global.add.u32`, PTX 6.0, sm_70 (ISA 9.7.13.6).
-    #[inline(always)]
-    pub fn arrive<M, U>(
-        self, // A9: the part is the last arrival's now
-        thread: &mut U,
-    ) -> Arrival<'k, T, S, C, M::How>
-    where
-        M: AtomSem + Reads + Releases,
-        U: SameSet<C>,
-        State: crate::path::HasContents,
-    {
-        let _ = thread;
-        let seen = self.whole.counter.fetch_add::<M>(1);
-        Arrival { whole: self.whole, seen, arrivals: self.arrivals, thread: PhantomData }
-    }
-}
-
 /// An ordering that releases.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not release what was written before the arrival",
@@ -444,55 +286,3 @@ pub trait Releases: Sem {}
 impl Releases for Release {}
 #[diagnostic::do_not_recommend]
 impl Releases for AcqRel {}
-
-impl<'k, T: Element, S: Scope, C: Set, How> Arrival<'k, T, S, C, How> {
-    /// Makes a releasing arrival an acquiring one too; see [`Seen::fence_acquire`].
-    #[inline(always)]
-    pub fn fence_acquire<F>(self) -> Arrival<'k, T, S, C, ByAcquire>
-    where
-        How: HeadsAcquirePattern,
-        F: Includes<S>,
-    {
-        Arrival {
-            whole: self.whole,
-            seen: self.seen.fence_acquire::<F>(),
-            arrivals: self.arrivals,
-            thread: PhantomData,
-        }
-    }
-
-    /// All contributions, if this thread was the last to arrive.
-    #[inline(always)]
-    pub fn last(self) -> Option<All<'k, T, S, C>>
-    where
-        How: IsAcquired,
-    {
-        (self.seen.value() == self.arrivals - 1).then_some(All {
-            whole: self.whole,
-            thread: PhantomData,
-            stays: PhantomData,
-        })
-    }
-}
-
-impl<T: Element, S: Scope, C: Set> All<'_, T, S, C> {
-    /// Number of elements that were contributed or lie behind the last part.
-    #[inline(always)]
-    pub fn len(&self) -> u64 {
-        self.whole.len
-    }
-
-    /// Whether there are none.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.whole.len == 0
-    }
-
-    /// Element `index`. Traps when it is out of range.
-    #[inline(always)]
-    pub fn get(&self, index: u64) -> T {
-        check(index < self.whole.len);
-        // SAFETY: in range; every contribution was acquired, and nobody writes any more.
-        unsafe { read_global(self.whole.element(index)) }
-    }
-}

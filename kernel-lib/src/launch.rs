@@ -15,6 +15,7 @@
 //! | `ReadOnly<T>` | [`DeviceSlice<'a, T>`](DeviceSlice) | address and length, 16 |
 //! | `GlobalPtr<T>` | [`DeviceSliceMut<'a, T>`](DeviceSliceMut) | address and length, 16 |
 //! | `TensorMap<Tile, A>` | [`TensorMap<'a, Tile, A>`](TensorMap) | 128 |
+//! | a [protocol](crate::protocol) | [`SyncWords<'a, N>`](SyncWords) and [`DeviceSliceMut<'a, T>`](DeviceSliceMut) | 32 or 48 |
 //!
 //! The lifetimes are those of the buffers: a [`Call`] borrows every buffer that its kernel may
 //! touch, mutably where it may write. `baton-host` makes these values and consumes the call; this
@@ -40,7 +41,9 @@ use crate::global::Load;
     message = "`{Self}` cannot be a kernel parameter",
     label = "not a kernel parameter",
     note = "kernels take integers, `f32`, `f64`, `ReadOnly<T>`, `GlobalPtr<T>`, `TensorMap<Tile>` and the token of their threads",
-    note = "a reference is no parameter, because other threads may touch what it points to: use `ReadOnly<T>` or `GlobalPtr<T>`"
+    note = "a reference is no parameter, because other threads may touch what it points to: use `ReadOnly<T>` or `GlobalPtr<T>`",
+    note = "rule A14: words by which CTAs synchronise are parameters only as part of a protocol, whose words the host zeroes for each \
+            launch: `SpinLock<T>`, `Semaphore<T>`, `GridExchange<T>` and the others of `baton::protocol`"
 )]
 pub trait KernelParam {
     /// What the host passes for this parameter.
@@ -201,6 +204,46 @@ macro_rules! slices {
 slices!(DeviceSlice, "and nothing may write them except kernels that are given them otherwise.");
 slices!(DeviceSliceMut, "and nothing else may access them.");
 
+/// Words of device memory that are zero when the launch begins: the host argument for the state of a
+/// [protocol](crate::protocol) (rule A14).
+///
+/// At least one object of `N` words of 32 bits. It is neither `Copy` nor `Clone`, and a call consumes it, so no
+/// launch gets what an earlier one left: `baton-host`'s `SyncBuffer::reset` zeroes the words and gives the next.
+pub struct SyncWords<'a, const N: usize> {
+    device: DeviceId,
+    address: u64,
+    objects: u64,
+    borrow: PhantomData<&'a mut [u32]>,
+}
+
+impl<const N: usize> SyncWords<'_, N> {
+    /// `objects` times `N` words at `address` of `device`.
+    ///
+    /// # Safety
+    /// 1. For the lifetime, `device` must have the words, at least one object of them, at `address`, aligned to 4, and
+    ///    nothing else may access them.
+    /// 2. They must be zero when the kernel that is given them begins.
+    pub unsafe fn from_raw(device: DeviceId, address: u64, objects: u64) -> Self {
+        Self { device, address, objects, borrow: PhantomData }
+    }
+
+    /// The device whose memory this is.
+    pub fn device(&self) -> DeviceId {
+        self.device
+    }
+
+    /// How many objects of `N` words there are.
+    pub fn objects(&self) -> u64 {
+        self.objects
+    }
+}
+
+impl<const N: usize> fmt::Debug for SyncWords<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SyncWords").field("words", &N).field("objects", &self.objects).finish()
+    }
+}
+
 /// The 128 opaque bytes of an encoded tensor map, aligned as the tensor unit wants them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
@@ -261,6 +304,7 @@ impl<Tile, A> fmt::Debug for TensorMap<'_, Tile, A> {
 pub struct Params {
     bytes: Vec<Vec<u8>>,
     devices: Vec<(usize, DeviceId)>,
+    co_resident: bool,
 }
 
 impl Params {
@@ -288,6 +332,27 @@ impl Params {
     pub fn push_tensor_map<Tile, A>(&mut self, map: &TensorMap<'_, Tile, A>) {
         self.points_into(map.device);
         self.bytes.push(map.encoded.0.iter().flat_map(|word| word.to_le_bytes()).collect());
+    }
+
+    /// Appends the words of a protocol and the array that they guard.
+    pub(crate) fn push_guarded<T, const N: usize, const M: usize>(
+        &mut self,
+        words: SyncWords<'_, N>,
+        data: [DeviceSliceMut<'_, T>; M],
+    ) {
+        self.points_into(words.device);
+        let mut bytes: Vec<u8> =
+            [words.address, words.objects].iter().flat_map(|word| word.to_le_bytes()).collect();
+        for slice in data {
+            self.points_into(slice.device);
+            bytes.extend([slice.address, slice.len].iter().flat_map(|word| word.to_le_bytes()));
+        }
+        self.bytes.push(bytes);
+    }
+
+    /// The kernel waits for CTAs of its own grid, so all of them have to be on the device at the same time (rule F5).
+    pub(crate) fn require_co_residency(&mut self) {
+        self.co_resident = true;
     }
 
     fn push_span(&mut self, device: DeviceId, address: u64, len: u64) {
@@ -352,6 +417,12 @@ impl Call<'_> {
     /// The bytes of each parameter, in order.
     pub fn params(&self) -> &[Vec<u8>] {
         &self.params.bytes
+    }
+
+    /// Whether every CTA of the grid waits for every other, so that a grid that does not fit the device at once must
+    /// be refused (rule F5).
+    pub fn co_resident(&self) -> bool {
+        self.params.co_resident
     }
 
     /// The parameters that point into a device's memory: index and device.

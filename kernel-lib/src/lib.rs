@@ -8,7 +8,7 @@
 //! 1. **Tokens** ([`token`]) stand for sets of threads. Every thread of the set holds one copy; every
 //!    operation takes `&mut` of the token of the set that acts, so a collective can only be called where the
 //!    whole set is.
-//! 2. **Typed hand-overs** ([`stages`], [`accumulator`], [`staging`], [`exchange`], [`mailbox`]): each piece of
+//! 2. **Typed hand-overs** ([`stages`], [`accumulator`], [`staging`], [`exchange`], [`protocol`]): each piece of
 //!    memory is a value whose type says who touched it last and how. Handing it on consumes it.
 //! 3. **Access paths** ([`path`]): ordinary accesses, the async proxy, tensor memory. What must stand between
 //!    two accesses of different paths is one table, and a missing step is a type error that names it.
@@ -79,6 +79,7 @@ mod entry;
 pub mod exchange;
 pub mod float;
 pub mod global;
+pub mod held;
 pub mod index;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
@@ -86,6 +87,7 @@ pub mod layout;
 pub mod mailbox;
 pub mod path;
 pub mod print;
+pub mod protocol;
 pub mod ptx;
 pub mod scope;
 pub mod sem;

@@ -9,7 +9,7 @@
 //! | last touched by | next touched by | what stands between | rule |
 //! |---|---|---|---|
 //! | threads, write | the same set, read | the set's barrier: [`sync`](crate::stages::Slot::sync) | A13 |
-//! | threads, write | other threads | a release/acquire hand-over: `publish` … `wait` | A1, A4, A9 |
+//! | threads, write | other threads | a release/acquire hand-over: `publish` … `wait`, `release` … `lock` | A1, A4, A9 |
 //! | threads, write | async proxy | `fence.proxy.async` by each writer, then the hand-over | B1 |
 //! | threads, read | async proxy, write | `fence.proxy.async` by each reader, then the hand-over | B2 |
 //! | bulk copy, write | anyone | its phase observed: `wait`, or `try_wait` that returned true | B6, C5 |
@@ -57,6 +57,8 @@ pub enum Awaited {}
 pub struct ReleasedAt<F>(core::marker::PhantomData<F>);
 /// This thread has arrived and not yet waited.
 pub enum Arrived {}
+/// Handed over by a protocol, contents and all; this set has not touched it yet.
+pub enum Handed {}
 
 /// An accumulator that matrix instructions write.
 pub enum Accumulating {}
@@ -151,7 +153,8 @@ pub trait VisibleToTheSet {}
     message = "this region is not handed over to be written: it is `{Self}`",
     label = "not writable",
     note = "rules A9, B7 and D6: it belongs to its readers, or an asynchronous operation still uses it, until it is handed back",
-    note = "the producer's end hands out empty stages: `producer.acquire(&mut set)`"
+    note = "the producer's end hands out empty stages: `producer.acquire(&mut set)`; an array that a lock guards is written before \
+            `.sync(&mut set)`, or behind `.reopen(&mut set)`"
 )]
 pub trait Writable {}
 
@@ -304,6 +307,7 @@ facts! {
     ReadByMma: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
     InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced Writable StoreInFlight HandsOnTo<ByBulk>;
     Arrived: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents HasArrived;
+    Handed: PollConfirmed FillCompleted Acquired Writable HasContents;
 
     Accumulating: AfterThreadSync LoadsEnded BeforeThreadSync MatrixWritable;
     Observed: MmaCompleted LoadsEnded;
@@ -327,3 +331,21 @@ unsafe impl ProxyFence<WrittenFenced> for Written {}
 unsafe impl ProxyFence<WrittenFenced> for Synced {}
 // SAFETY: by the table above.
 unsafe impl ProxyFence<ReadFenced> for Full {}
+
+/// A state of an array in which each thread has touched its own elements at most, and what makes them everybody's.
+#[diagnostic::on_unimplemented(
+    message = "this array is not this set's own: it is `{Self}`",
+    note = "rule A13: `sync` stands between the set's own accesses to its elements and the reads of all of them"
+)]
+pub trait OpensToTheSet {
+    /// Whether the set's barrier has to stand between.
+    #[doc(hidden)]
+    const BARRIER: bool;
+}
+impl OpensToTheSet for Handed {
+    // The protocol's own barrier stands before, and nobody has written behind it.
+    const BARRIER: bool = false;
+}
+impl OpensToTheSet for Written {
+    const BARRIER: bool = true;
+}

@@ -82,6 +82,9 @@ pub trait Set: sealed::Sealed {
     /// Runs `action` in the set's leader alone, and has the lanes of its warp meet again behind it.
     #[doc(hidden)]
     fn lead(&mut self, action: impl FnOnce());
+    /// The set's barrier, which also says whether some thread of the set passes `true`: the same answer for all.
+    #[doc(hidden)]
+    fn barrier_any(&mut self, vote: bool) -> bool;
 }
 
 /// A set of exactly one thread.
@@ -178,6 +181,11 @@ impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::barrier::bar_red_or(0, vote) }
+    }
 }
 
 impl<L, const THREADS: u32> sealed::Sealed for Joined<'_, L, THREADS> {}
@@ -195,6 +203,11 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
+    }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::barrier::bar_red_or(0, vote) }
     }
 }
 
@@ -215,6 +228,11 @@ impl<R: RolePosition> Set for Warpgroup<'_, R> {
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::barrier::bar_red_or_count(1 + R::INDEX, Self::THREADS, vote) }
+    }
 }
 impl<R: RolePosition> FourWarps for Warpgroup<'_, R> {}
 
@@ -234,6 +252,13 @@ impl<R: RolePosition> Set for Warp<'_, R> {
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        // A vote orders no memory (ISA 9.7.13.11).
+        self.barrier();
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::warp::vote_sync_any(vote, u32::MAX) }
+    }
 }
 
 impl<R> sealed::Sealed for Thread<'_, R> {}
@@ -248,6 +273,10 @@ impl<R: RolePosition> Set for Thread<'_, R> {
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         action()
+    }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        vote
     }
 }
 impl<R: RolePosition> SingleThread for Thread<'_, R> {}

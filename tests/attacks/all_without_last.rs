@@ -1,13 +1,18 @@
 //! Everybody's contributions, for one that was not the last.
 
-use baton::atomic::{All, Arrival, ByAcquire};
+use baton::atomic::ByAcquire;
+use baton::held::Final;
 use baton::prelude::*;
+use baton::protocol::Arrival;
 use baton::token::Role;
 
 type Adder<'k> = Thread<'k, Role<0>>;
 
-fn total<'k>(arrival: Arrival<'k, u32, Gpu, Adder<'k>, ByAcquire>) -> All<'k, u32, Gpu, Adder<'k>> {
-    arrival.last()
+fn total<'k>(
+    thread: &mut Adder<'k>,
+    arrival: Arrival<u32, Gpu, Adder<'k>, ByAcquire>,
+) -> Final<u32, Adder<'k>> {
+    arrival.last(thread)
 }
 
 fn main() {}

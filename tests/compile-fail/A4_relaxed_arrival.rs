@@ -1,6 +1,6 @@
 //! Publishes with a relaxed `atom`.
 
-use baton::atomic::Contribution;
+use baton::protocol::Contribution;
 use baton::path::Written;
 use baton::prelude::*;
 use baton::sem::Relaxed;
@@ -8,7 +8,7 @@ use baton::token::Role;
 
 type Adder<'k> = Thread<'k, Role<0>>;
 
-fn publish<'k>(thread: &mut Adder<'k>, part: Contribution<'k, u32, Gpu, Adder<'k>, Written>) {
+fn publish<'k>(thread: &mut Adder<'k>, part: Contribution<u32, Gpu, Adder<'k>, Written>) {
     part.arrive::<Relaxed, _>(thread);
 }
 

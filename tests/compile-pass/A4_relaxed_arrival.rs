@@ -1,6 +1,6 @@
 //! The `atom` releases.
 
-use baton::atomic::Contribution;
+use baton::protocol::Contribution;
 use baton::path::Written;
 use baton::prelude::*;
 use baton::sem::Release;
@@ -8,7 +8,7 @@ use baton::token::Role;
 
 type Adder<'k> = Thread<'k, Role<0>>;
 
-fn publish<'k>(thread: &mut Adder<'k>, part: Contribution<'k, u32, Gpu, Adder<'k>, Written>) {
+fn publish<'k>(thread: &mut Adder<'k>, part: Contribution<u32, Gpu, Adder<'k>, Written>) {
     part.arrive::<Release, _>(thread);
 }
 

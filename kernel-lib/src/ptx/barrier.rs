@@ -6,7 +6,8 @@
 //!
 //! A CTA has sixteen barriers, numbered 0 to 15; `bar.sync 0` is CUDA's `__syncthreads`.
 //!
-//! ISA: *bar, barrier*; *bar.warp.sync*; *barrier.cluster*; memory model 8.9.4. Left out: `bar.red`.
+//! ISA: *bar, barrier*; *bar.warp.sync*; *barrier.cluster*; memory model 8.9.4. Left out: `bar.red.popc` and
+//! `bar.red.and`.
 
 use crate::sem::ArriveSem;
 
@@ -117,6 +118,81 @@ pub unsafe fn barrier_arrive(id: u32, threads: u32) {
             in(reg32) id, in(reg32) threads, options(nostack)
         )
     }
+}
+
+/// The barriers that also reduce a vote of their threads.
+macro_rules! voting_barriers {
+    ($($(#[$doc:meta])* $name:ident($($threads:ident)?) -> $result:ident = $text:literal $tag:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// ISA: *bar, barrier*. Can break F1, F4 (`bar`), F7.
+        ///
+        /// # Safety
+        /// 1. As for the `sync` of the same name: who executes it, with which `id` and count.
+        #[inline(always)]
+        pub unsafe fn $name(id: u32, $($threads: u32,)? vote: bool) -> $result {
+            device! {
+                super::anchor();
+                let result: u32;
+                voting_barriers!(@$result $text $tag result id vote $($threads)?);
+                voting_barriers!(@value $result result)
+            }
+        }
+    )*};
+    (@u32 $text:literal $tag:literal $result:ident $id:ident $vote:ident $($threads:ident)?) => {
+        asm!(
+            "{{",
+            ".reg .pred vote;",
+            "setp.ne.b32 vote, {vote}, 0;",
+            concat!("//@baton collective ", $tag),
+            concat!($text, ".popc.u32 {result}, {id}" $(, ", {", stringify!($threads), "}")?, ", vote;"),
+            "}}",
+            vote = in(reg32) $vote as u32, result = out(reg32) $result, id = in(reg32) $id,
+            $($threads = in(reg32) $threads,)? options(nostack)
+        )
+    };
+    (@bool $text:literal $tag:literal $result:ident $id:ident $vote:ident $($threads:ident)?) => {
+        asm!(
+            "{{",
+            ".reg .pred vote, result;",
+            "setp.ne.b32 vote, {vote}, 0;",
+            concat!("//@baton collective ", $tag),
+            concat!($text, ".pred result, {id}" $(, ", {", stringify!($threads), "}")?, ", vote;"),
+            "selp.u32 {result}, 1, 0, result;",
+            "}}",
+            vote = in(reg32) $vote as u32, result = out(reg32) $result, id = in(reg32) $id,
+            $($threads = in(reg32) $threads,)? options(nostack)
+        )
+    };
+    (@value u32 $result:ident) => { $result };
+    (@value bool $result:ident) => { $result != 0 };
+}
+
+voting_barriers! {
+    /// `bar.red.popc.u32 d, id, vote;` PTX 2.0. How many threads voted `true`.
+    bar_red_popc() -> u32 = "bar.red" "bar.red";
+    /// `bar.red.and.pred p, id, vote;` PTX 2.0. Whether all threads voted `true`.
+    bar_red_and() -> bool = "bar.red.and" "bar.red";
+    /// `bar.red.or.pred p, id, vote;` PTX 2.0. Whether some thread voted `true`.
+    bar_red_or() -> bool = "bar.red.or" "bar.red";
+    /// `bar.red.popc.u32 d, id, threads, vote;` PTX 2.0. As [`bar_red_popc`], for `threads` threads.
+    bar_red_popc_count(threads) -> u32 = "bar.red" "bar.red";
+    /// `bar.red.and.pred p, id, threads, vote;` PTX 2.0. As [`bar_red_and`], for `threads` threads.
+    bar_red_and_count(threads) -> bool = "bar.red.and" "bar.red";
+    /// `bar.red.or.pred p, id, threads, vote;` PTX 2.0. As [`bar_red_or`], for `threads` threads.
+    bar_red_or_count(threads) -> bool = "bar.red.or" "bar.red";
+    /// `barrier.red.popc.u32 d, id, vote;` PTX 6.0. How many threads voted `true`, warps diverged or not.
+    barrier_red_popc() -> u32 = "barrier.red" "barrier.red";
+    /// `barrier.red.and.pred p, id, vote;` PTX 6.0. Whether all threads voted `true`, warps diverged or not.
+    barrier_red_and() -> bool = "barrier.red.and" "barrier.red";
+    /// `barrier.red.or.pred p, id, vote;` PTX 6.0. Whether some thread voted `true`, warps diverged or not.
+    barrier_red_or() -> bool = "barrier.red.or" "barrier.red";
+    /// `barrier.red.popc.u32 d, id, threads, vote;` PTX 6.0. As [`barrier_red_popc`], for `threads` threads.
+    barrier_red_popc_count(threads) -> u32 = "barrier.red" "barrier.red";
+    /// `barrier.red.and.pred p, id, threads, vote;` PTX 6.0. As [`barrier_red_and`], for `threads` threads.
+    barrier_red_and_count(threads) -> bool = "barrier.red.and" "barrier.red";
+    /// `barrier.red.or.pred p, id, threads, vote;` PTX 6.0. As [`barrier_red_or`], for `threads` threads.
+    barrier_red_or_count(threads) -> bool = "barrier.red.or" "barrier.red";
 }
 
 /// `bar.warp.sync mask;` PTX 6.0, sm_30. The lanes in `mask` wait for each other.

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// CTAs that are resident together at most; a larger grid starts the next when one exits.
-pub(crate) const RESIDENT: usize = 64;
+pub const RESIDENT: usize = 64;
 
 /// Shared memory of a CTA, in bytes.
 const MAX_SHARED: u32 = 227 << 10;

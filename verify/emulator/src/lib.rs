@@ -38,5 +38,5 @@ mod warp;
 mod world;
 
 pub use error::{Deadlock, Error, Failure, Fault, Site, Threads, Waiter};
-pub use launch::{Hazard, Launch, Machine, Options, Program, Report, Schedule};
+pub use launch::{Hazard, Launch, Machine, Options, Program, RESIDENT, Report, Schedule};
 pub use mbarrier::MbarrierError;

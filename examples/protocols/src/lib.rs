@@ -1,0 +1,187 @@
+//! What the host does for the kernels: buffers, words that are zero for each launch, and what every element has to
+//! be.
+
+use baton_host::{Buffer, Device, Error, Grid, Image, LaunchReport, Module, SyncBuffer};
+use clap::ValueEnum;
+use example_common::{Numbers, Outcome, Verdict};
+use protocols_kernel::{cell, entry, shadow, turn};
+
+/// The kernels, compiled by the build script.
+pub static KERNELS: Image = baton_host::image!("protocols_kernel");
+
+/// A protocol, which is also the name of its kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Protocol {
+    /// A lock
+    Spin,
+    /// A lock that keeps the order of arrival
+    Tickets,
+    /// Turns in a fixed order
+    Turns,
+    /// The last of several arrivals
+    Last,
+    /// The first to come prepares something for all
+    Once,
+    /// A barrier of the grid
+    Grid,
+    /// Readers that try again
+    Pairs,
+    /// A bounded queue
+    Queue,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Protocol; 8] = [
+        Protocol::Spin,
+        Protocol::Tickets,
+        Protocol::Turns,
+        Protocol::Last,
+        Protocol::Once,
+        Protocol::Grid,
+        Protocol::Pairs,
+        Protocol::Queue,
+    ];
+
+    /// The name of its kernel.
+    pub fn kernel(self) -> &'static str {
+        match self {
+            Protocol::Spin => "spin",
+            Protocol::Tickets => "tickets",
+            Protocol::Turns => "turns",
+            Protocol::Last => "last",
+            Protocol::Once => "once",
+            Protocol::Grid => "grid",
+            Protocol::Pairs => "pairs",
+            Protocol::Queue => "queue",
+        }
+    }
+}
+
+/// How much there is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// CTAs that meet.
+    pub ctas: u32,
+    /// How often.
+    pub rounds: u32,
+    /// Elements of the array that they share.
+    pub elements: usize,
+}
+
+/// Runs a protocol's kernel.
+pub fn run(
+    protocol: Protocol,
+    device: &Device,
+    module: &Module,
+    size: Size,
+    seed: u64,
+) -> Result<Outcome, Error> {
+    let Size { ctas, rounds, elements } = size;
+    let each = (0..elements as u64).collect::<Vec<_>>();
+    let launch = |grid: Grid, call| -> Result<LaunchReport, Error> { device.launch(module, grid, call) };
+    let outcome = |launch, expected: Vec<u32>, found: &Buffer<u32>| {
+        let verdict = Verdict::exact(&expected, &found.to_vec()?);
+        Ok(Outcome { launch, verdict })
+    };
+    match protocol {
+        Protocol::Spin => {
+            let mut lock = SyncBuffer::new(device)?;
+            let mut totals = Buffer::zeroed(device, elements)?;
+            let call = protocols_kernel::spin((lock.reset()?, totals.as_arg_mut()), rounds);
+            let launch = launch(ctas.into(), call)?;
+            outcome(launch, vec![ctas * rounds; elements], &totals)
+        }
+        Protocol::Tickets => {
+            let mut lock = SyncBuffer::new(device)?;
+            let mut totals = Buffer::zeroed(device, elements)?;
+            let call = protocols_kernel::tickets((lock.reset()?, totals.as_arg_mut()), rounds);
+            let launch = launch(ctas.into(), call)?;
+            outcome(launch, vec![2 * ctas * rounds; elements], &totals)
+        }
+        Protocol::Turns => {
+            // Two tiles in x, one in y, the CTAs that share one in z.
+            let elements = elements.next_multiple_of(2);
+            let mut numbers = Numbers::new(seed);
+            let before: Vec<u32> = (0..elements).map(|_| numbers.bits() as u32).collect();
+            let mut turns = SyncBuffer::array(device, 2)?;
+            let mut tiles = Buffer::from_slice(device, &before)?;
+            let call = protocols_kernel::turns((turns.reset()?, tiles.as_arg_mut()));
+            let launch = launch([2, 1, ctas].into(), call)?;
+            let after = |number: &u32| (0..ctas).fold(*number, turn);
+            outcome(launch, before.iter().map(after).collect(), &tiles)
+        }
+        Protocol::Last => {
+            let elements = elements.next_multiple_of(ctas as usize);
+            let [mut arrived, mut seen] = [SyncBuffer::new(device)?, SyncBuffer::new(device)?];
+            let mut parts = Buffer::poisoned(device, elements)?;
+            let mut output = Buffer::poisoned(device, elements)?;
+            let call = protocols_kernel::last(
+                (arrived.reset()?, parts.as_arg_mut()),
+                (seen.reset()?, output.as_arg_mut()),
+            );
+            let launch = launch(ctas.into(), call)?;
+            let sum = (0..elements as u64).fold(0, |sum: u32, i| sum.wrapping_add(entry(i)));
+            // One CTA, whichever it was, has the sum in its part.
+            let mut output = output.to_vec()?;
+            output.sort_unstable();
+            let others = elements - elements / ctas as usize;
+            let expected: Vec<u32> =
+                (0..elements).map(|i| if i < others { 0 } else { sum }).collect();
+            Ok(Outcome { launch, verdict: Verdict::exact(&expected, &output) })
+        }
+        Protocol::Once => {
+            let mut state = SyncBuffer::new(device)?;
+            let mut table = Buffer::poisoned(device, 100)?;
+            let mut output = Buffer::poisoned(device, elements)?;
+            let call = protocols_kernel::once(
+                (state.reset()?, table.as_arg_mut()),
+                output.as_arg_mut(),
+            );
+            let launch = launch(ctas.into(), call)?;
+            outcome(launch, each.iter().map(|i| entry(i % 100)).collect(), &output)
+        }
+        Protocol::Grid => {
+            let mut numbers = Numbers::new(seed);
+            let mut cells: Vec<u32> = (0..elements).map(|_| numbers.bits() as u32).collect();
+            let mut barrier = SyncBuffer::new(device)?;
+            let [mut front, mut back] =
+                [Buffer::from_slice(device, &cells)?, Buffer::poisoned(device, elements)?];
+            let call = protocols_kernel::grid(
+                (barrier.reset()?, front.as_arg_mut(), back.as_arg_mut()),
+                rounds,
+            );
+            let launch = launch(ctas.into(), call)?;
+            for _ in 0..rounds {
+                let at = |i: usize| cells[i % elements];
+                cells = (0..elements)
+                    .map(|i| cell(at(i + elements - 1), at(i), at(i + 1)))
+                    .collect();
+            }
+            outcome(launch, cells, if rounds % 2 == 0 { &front } else { &back })
+        }
+        Protocol::Pairs => {
+            let mut count = SyncBuffer::new(device)?;
+            let mut pair = Buffer::zeroed(device, 2)?;
+            let call = protocols_kernel::pairs((count.reset()?, pair.as_arg_mut()), rounds);
+            let launch = launch(ctas.into(), call)?;
+            outcome(launch, vec![ctas * rounds, shadow(ctas * rounds)], &pair)
+        }
+        Protocol::Queue => {
+            // Small, so that it is full at times.
+            const PLACES: usize = 4;
+            let (mut places, mut lock) = (SyncBuffer::array(device, PLACES + 2)?, SyncBuffer::new(device)?);
+            let mut numbers = Buffer::<u32>::poisoned(device, PLACES)?;
+            let all = (ctas * rounds) as usize;
+            let mut seen = Buffer::zeroed(device, all)?;
+            let call = protocols_kernel::queue(
+                (places.reset()?, numbers.as_arg_mut()),
+                (lock.reset()?, seen.as_arg_mut()),
+                rounds,
+            );
+            let launch = launch(ctas.into(), call)?;
+            outcome(launch, vec![1; all], &seen)
+        }
+    }
+}
+
