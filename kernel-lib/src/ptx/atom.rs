@@ -4,12 +4,12 @@
 //! the same size, and at a scope that includes the other thread (rule A7). There is no `.sc` form; a
 //! protocol that needs a total order puts [`fence`](super::fence::fence)`::<Sc, _>` beside it.
 //!
-//! ISA: *atom*; memory model 8.7, 8.8, 8.10.3 (atomicity). Left out: vector forms, `.b128`, cache hints,
-//! generic addresses.
+//! ISA: *atom*; memory model 8.7, 8.8, 8.10.3 (atomicity). Vectors and `.b128` are in
+//! [`wide`](super::wide). Left out: cache hints, generic addresses.
 
 use super::addr::{Addr, Memory};
 use super::word::Word;
-use crate::float::{bf16x2, f16x2};
+use crate::float::{bf16, bf16x2, f16, f16x2};
 use crate::scope::Scope;
 use crate::sem::AtomSem;
 
@@ -23,6 +23,8 @@ pub enum Number {
     S64,
     F32,
     F64,
+    F16,
+    Bf16,
     F16x2,
     Bf16x2,
 }
@@ -30,7 +32,7 @@ pub enum Number {
 /// A type that `atom.add` and `red.add` have.
 #[diagnostic::on_unimplemented(
     message = "PTX has no atomic addition of `{Self}`",
-    label = "expected `u32`, `i32`, `u64`, `i64`, `f32`, `f64`, `f16x2` or `bf16x2`"
+    label = "expected `u32`, `i32`, `u64`, `i64`, `f32`, `f64`, `f16`, `bf16`, `f16x2` or `bf16x2`"
 )]
 pub trait Add: Word {
     #[doc(hidden)]
@@ -73,7 +75,7 @@ macro_rules! numbers {
         $(impl $class for $ty { const NUMBER: Number = Number::$number; })*
     };
 }
-numbers!(Add: u32 => U32, i32 => S32, u64 => U64, i64 => S64, f32 => F32, f64 => F64, f16x2 => F16x2, bf16x2 => Bf16x2);
+numbers!(Add: u32 => U32, i32 => S32, u64 => U64, i64 => S64, f32 => F32, f64 => F64, f16 => F16, bf16 => Bf16, f16x2 => F16x2, bf16x2 => Bf16x2);
 numbers!(MinMax: u32 => U32, i32 => S32, u64 => U64, i64 => S64);
 
 macro_rules! classes {
@@ -117,7 +119,7 @@ macro_rules! atoms {
 atoms! {
     /// `atom.sem.scope.space.add.type d, [a], v;` Integers wrap; floats round to nearest even, packed ones
     /// keep subnormals. PTX 6.0, sm_70;
-    /// `.bf16x2`: PTX 7.8, sm_90.
+    /// `.f16`: PTX 6.3; `.bf16` and `.bf16x2`: PTX 7.8, sm_90.
     ///
     /// A packed pair is two additions, not one.
     ///

@@ -6,9 +6,14 @@
 //! was observed, and its source must stay as it is until then.
 //!
 //! ISA: *cp.async.bulk*, *cp.async.bulk.commit_group*, *cp.async.bulk.wait_group*; memory model 8.6.
-//! Left out: cache hints, byte masks, `cp.reduce.async.bulk`, prefetch.
+//! *cp.reduce.async.bulk*, *cp.async.bulk.prefetch*. Left out: cache hints on the copies to a peer and on
+//! the reductions, `.ignore_oob`.
 
 use super::addr::{Addr, Global, Shared, SharedCluster, SharedCta};
+use super::atom::{Bitwise, Number};
+use super::policy::Policy;
+use super::word::Word;
+use crate::float::{bf16, f16};
 
 /// `cp.async.bulk.space.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];`
 /// `.shared::cluster`: PTX 8.0, sm_90; `.shared::cta`: PTX 8.6, sm_90.
@@ -151,4 +156,269 @@ pub fn wait_group<const PENDING: u32>() {
 #[inline(always)]
 pub fn wait_group_read<const PENDING: u32>() {
     device! { asm!("cp.async.bulk.wait_group.read {};", const PENDING, options(nostack)) }
+}
+
+/// `cp.async.bulk.space.global.mbarrier::complete_tx::bytes.L2::cache_hint [dst], [src], bytes, [bar],
+/// policy;` `.shared::cluster`: PTX 8.0, sm_90; `.shared::cta`: PTX 8.6, sm_90.
+///
+/// [`cp_async_bulk_to_shared`] with a cache policy.
+///
+/// ISA: *cp.async.bulk*. Can break B1, B2, B6, B9, C8.
+///
+/// # Safety
+/// 1. As for [`cp_async_bulk_to_shared`].
+#[inline(always)]
+pub unsafe fn cp_async_bulk_to_shared_hint<Sp: Shared>(
+    dst: Addr<Sp>,
+    src: Addr<Global>,
+    bytes: u32,
+    bar: Addr<Sp>,
+    policy: Policy,
+) {
+    device! {
+        macro_rules! emit {
+            ($space:literal) => {
+                asm!(
+                    concat!(
+                        "cp.async.bulk", $space,
+                        ".global.mbarrier::complete_tx::bytes.L2::cache_hint [{}], [{}], {}, [{}], {};"
+                    ),
+                    in(reg32) dst.widened() as u32, in(reg64) src.raw(), in(reg32) bytes,
+                    in(reg32) bar.widened() as u32, in(reg64) policy.raw(), options(nostack)
+                )
+            };
+        }
+        select!(emit [] shared Sp)
+    }
+}
+
+/// `cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [dst], [src], bytes, policy;` PTX 8.0, sm_90.
+///
+/// [`cp_async_bulk_to_global`] with a cache policy.
+///
+/// ISA: *cp.async.bulk*. Can break B1, B7, B9, B10, B11.
+///
+/// # Safety
+/// 1. As for [`cp_async_bulk_to_global`].
+#[inline(always)]
+pub unsafe fn cp_async_bulk_to_global_hint(
+    dst: Addr<Global>,
+    src: Addr<SharedCta>,
+    bytes: u32,
+    policy: Policy,
+) {
+    device! {
+        asm!(
+            "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [{}], [{}], {}, {};",
+            in(reg64) dst.raw(), in(reg32) src.raw(), in(reg32) bytes, in(reg64) policy.raw(),
+            options(nostack)
+        )
+    }
+}
+
+/// `cp.async.bulk.global.shared::cta.bulk_group.cp_mask [dst], [src], bytes, mask;` PTX 8.6, sm_100.
+///
+/// Of every 16 bytes only those whose bit in `mask` is set are copied.
+///
+/// ISA: *cp.async.bulk*. Can break B1, B7, B9, B10, B11.
+///
+/// # Safety
+/// 1. As for [`cp_async_bulk_to_global`].
+#[inline(always)]
+pub unsafe fn cp_async_bulk_to_global_masked(
+    dst: Addr<Global>,
+    src: Addr<SharedCta>,
+    bytes: u32,
+    mask: u16,
+) {
+    device! {
+        asm!(
+            "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [{}], [{}], {}, {};",
+            in(reg64) dst.raw(), in(reg32) src.raw(), in(reg32) bytes, in(reg16) mask,
+            options(nostack)
+        )
+    }
+}
+
+/// `cp.async.bulk.prefetch.L2.global [src], bytes;` PTX 8.0, sm_90.
+///
+/// ISA: *cp.async.bulk.prefetch*.
+///
+/// # Safety
+/// 1. `bytes` is a positive multiple of 16; `src` is aligned to 16 bytes, and that many bytes are there.
+#[inline(always)]
+pub unsafe fn cp_async_bulk_prefetch(src: Addr<Global>, bytes: u32) {
+    device! {
+        asm!(
+            "cp.async.bulk.prefetch.L2.global [{}], {};",
+            in(reg64) src.raw(), in(reg32) bytes, options(nostack)
+        )
+    }
+}
+
+/// A type that `cp.reduce.async.bulk` adds in global memory.
+#[diagnostic::on_unimplemented(
+    message = "PTX has no bulk addition of `{Self}`",
+    label = "expected `u32`, `i32`, `u64`, `i64`, `f32`, `f64`, `f16` or `bf16`"
+)]
+pub trait BulkAdd: Word {
+    #[doc(hidden)]
+    const NUMBER: Number;
+}
+
+/// A type of which `cp.reduce.async.bulk` takes minima and maxima in global memory.
+#[diagnostic::on_unimplemented(
+    message = "PTX has no bulk minimum or maximum of `{Self}`",
+    label = "expected `u32`, `i32`, `u64`, `i64`, `f16` or `bf16`"
+)]
+pub trait BulkMinMax: Word {
+    #[doc(hidden)]
+    const NUMBER: Number;
+}
+
+/// A type that `cp.reduce.async.bulk` adds in a peer's shared memory.
+#[diagnostic::on_unimplemented(
+    message = "PTX has no bulk addition of `{Self}` in shared memory",
+    label = "expected `u32`, `i32` or `u64`"
+)]
+pub trait PeerAdd: BulkAdd {}
+
+/// A type of which `cp.reduce.async.bulk` takes minima and maxima in a peer's shared memory.
+#[diagnostic::on_unimplemented(
+    message = "PTX has no bulk minimum or maximum of `{Self}` in shared memory",
+    label = "expected `u32` or `i32`"
+)]
+pub trait PeerMinMax: BulkMinMax {}
+
+macro_rules! numbers {
+    ($class:ident: $($ty:ty => $number:ident),*) => {
+        $(impl $class for $ty { const NUMBER: Number = Number::$number; })*
+    };
+}
+numbers!(BulkAdd: u32 => U32, i32 => S32, u64 => U64, i64 => S64, f32 => F32, f64 => F64, f16 => F16, bf16 => Bf16);
+numbers!(BulkMinMax: u32 => U32, i32 => S32, u64 => U64, i64 => S64, f16 => F16, bf16 => Bf16);
+impl PeerAdd for u32 {}
+impl PeerAdd for i32 {}
+impl PeerAdd for u64 {}
+impl PeerMinMax for u32 {}
+impl PeerMinMax for i32 {}
+
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident<$class:ident> = $op:literal: $($number:ident $type:literal)*;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Each element of the source is one relaxed reduction at gpu scope.
+        ///
+        /// ISA: *cp.reduce.async.bulk*. Can break A7, B1, B7, B9, B10, B11.
+        ///
+        /// # Safety
+        /// 1. As for [`cp_async_bulk_to_global`]; `dst` holds initialised elements of type `T`.
+        /// 2. Until completion was observed, others access the destination by reductions only.
+        #[inline(always)]
+        pub unsafe fn $name<T: $class>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32) {
+            device! {
+                match T::NUMBER {
+                    $(Number::$number => asm!(
+                        concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group", $op, $type, " [{}], [{}], {};"),
+                        in(reg64) dst.raw(), in(reg32) src.raw(), in(reg32) bytes, options(nostack)
+                    ),)*
+                    // No other type implements the trait.
+                    #[allow(unreachable_patterns)]
+                    _ => core::hint::unreachable_unchecked(),
+                }
+            }
+        }
+    )*};
+}
+
+reductions! {
+    /// `cp.reduce.async.bulk.global.shared::cta.bulk_group.add.type [dst], [src], bytes;` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_add<BulkAdd> = ".add": U32 ".u32" S32 ".s32" U64 ".u64" S64 ".u64" F32 ".f32" F64 ".f64"
+        F16 ".noftz.f16" Bf16 ".noftz.bf16";
+    /// `cp.reduce.async.bulk.global.shared::cta.bulk_group.min.type [dst], [src], bytes;` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_min<BulkMinMax> = ".min": U32 ".u32" S32 ".s32" U64 ".u64" S64 ".s64" F16 ".f16" Bf16 ".bf16";
+    /// `cp.reduce.async.bulk.global.shared::cta.bulk_group.max.type [dst], [src], bytes;` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_max<BulkMinMax> = ".max": U32 ".u32" S32 ".s32" U64 ".u64" S64 ".s64" F16 ".f16" Bf16 ".bf16";
+}
+
+macro_rules! bit_reductions {
+    ($($(#[$doc:meta])* $name:ident = $op:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// ISA: *cp.reduce.async.bulk*. Can break A7, B1, B7, B9, B10, B11.
+        ///
+        /// # Safety
+        /// As for [`cp_reduce_async_bulk_add`].
+        #[inline(always)]
+        pub unsafe fn $name<T: Bitwise>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32) {
+            device! {
+                macro_rules! emit {
+                    (($type:literal $class:ident $ty:ident)) => {
+                        asm!(
+                            concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group", $op, $type, " [{}], [{}], {};"),
+                            in(reg64) dst.raw(), in(reg32) src.raw(), in(reg32) bytes, options(nostack)
+                        )
+                    };
+                }
+                select!(emit [] bits_32_64 T)
+            }
+        }
+    )*};
+}
+
+bit_reductions! {
+    /// `cp.reduce.async.bulk.global.shared::cta.bulk_group.and.bN [dst], [src], bytes;` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_and = ".and";
+    /// `cp.reduce.async.bulk.global.shared::cta.bulk_group.or.bN [dst], [src], bytes;` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_or = ".or";
+    /// `cp.reduce.async.bulk.global.shared::cta.bulk_group.xor.bN [dst], [src], bytes;` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_xor = ".xor";
+}
+
+macro_rules! peer_reductions {
+    ($($(#[$doc:meta])* $name:ident<$class:ident> = $op:literal: $($number:ident $type:literal)*;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Each element of the source is one relaxed reduction at cluster scope.
+        ///
+        /// ISA: *cp.reduce.async.bulk*. Can break A7, B1, B6, B9, C8, F3.
+        ///
+        /// # Safety
+        /// 1. As for [`cp_async_bulk_to_cluster`]; `dst` holds initialised elements of type `T`.
+        /// 2. Until the phase has been observed, others access the destination by reductions only.
+        #[inline(always)]
+        pub unsafe fn $name<T: $class>(
+            dst: Addr<SharedCluster>,
+            src: Addr<SharedCta>,
+            bytes: u32,
+            bar: Addr<SharedCluster>,
+        ) {
+            device! {
+                match T::NUMBER {
+                    $(Number::$number => asm!(
+                        concat!(
+                            "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", $op, $type,
+                            " [{}], [{}], {}, [{}];"
+                        ),
+                        in(reg32) dst.raw(), in(reg32) src.raw(), in(reg32) bytes, in(reg32) bar.raw(),
+                        options(nostack)
+                    ),)*
+                    // No other type implements the trait.
+                    _ => core::hint::unreachable_unchecked(),
+                }
+            }
+        }
+    )*};
+}
+
+peer_reductions! {
+    /// `cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.type [dst], [src],
+    /// bytes, [bar];` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_add_to_cluster<PeerAdd> = ".add": U32 ".u32" S32 ".s32" U64 ".u64";
+    /// `cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.min.type [dst], [src],
+    /// bytes, [bar];` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_min_to_cluster<PeerMinMax> = ".min": U32 ".u32" S32 ".s32";
+    /// `cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.max.type [dst], [src],
+    /// bytes, [bar];` PTX 8.0, sm_90.
+    cp_reduce_async_bulk_max_to_cluster<PeerMinMax> = ".max": U32 ".u32" S32 ".s32";
 }

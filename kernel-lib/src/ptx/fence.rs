@@ -91,6 +91,72 @@ plain_fences! {
     ///
     /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
     fence_proxy_alias = "fence.proxy.alias;";
+
+    /// `fence.proxy.alias.acquire.sys;` PTX 9.4, sm_90.
+    ///
+    /// [`fence_proxy_alias`], one way only: later accesses here come after what another thread released
+    /// through another alias.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_alias_acquire_sys = "fence.proxy.alias.acquire.sys;";
+
+    /// `fence.proxy.alias.release.sys;` PTX 9.4, sm_90.
+    ///
+    /// The other way.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_alias_release_sys = "fence.proxy.alias.release.sys;";
+
+    /// `fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster;` PTX 9.4, sm_90.
+    ///
+    /// Of this thread's accesses to shared memory it orders the reads only, and it is not cumulative: others'
+    /// accesses that this thread observed are not ordered by it.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B2 by its absence.
+    fence_proxy_async_generic_release_sync_restrict_shared_cluster_read_cluster =
+        "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster;";
+
+    /// `fence.proxy.generic::fabric.alias.acquire.sys;` PTX 9.3, sm_100.
+    ///
+    /// After a hand-over of memory that one side reaches through the fabric proxy.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_generic_fabric_alias_acquire_sys = "fence.proxy.generic::fabric.alias.acquire.sys;";
+
+    /// `fence.proxy.generic::fabric.alias.release.sys;` PTX 9.3, sm_100.
+    ///
+    /// Before a hand-over of memory that one side reaches through the fabric proxy.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_generic_fabric_alias_release_sys = "fence.proxy.generic::fabric.alias.release.sys;";
+
+    /// `fence.proxy.fabric::generic.alias.acquire.sys;` PTX 9.3, sm_100.
+    ///
+    /// After a hand-over of memory that one side reaches through the fabric proxy.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_fabric_generic_alias_acquire_sys = "fence.proxy.fabric::generic.alias.acquire.sys;";
+
+    /// `fence.proxy.fabric::generic.alias.release.sys;` PTX 9.3, sm_100.
+    ///
+    /// Before a hand-over of memory that one side reaches through the fabric proxy.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_fabric_generic_alias_release_sys = "fence.proxy.fabric::generic.alias.release.sys;";
+
+    /// `fence.proxy.fabric::fabric.alias.acquire.sys;` PTX 9.3, sm_100.
+    ///
+    /// After a hand-over of memory that one side reaches through the fabric proxy.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_fabric_fabric_alias_acquire_sys = "fence.proxy.fabric::fabric.alias.acquire.sys;";
+
+    /// `fence.proxy.fabric::fabric.alias.release.sys;` PTX 9.3, sm_100.
+    ///
+    /// Before a hand-over of memory that one side reaches through the fabric proxy.
+    ///
+    /// ISA: *membar/fence*, 8.6. Can break B3 by its absence.
+    fence_proxy_fabric_fabric_alias_release_sys = "fence.proxy.fabric::fabric.alias.release.sys;";
 }
 
 /// `fence.proxy.async.space;` with `.space` = `.global`, `.shared::cta`, `.shared::cluster`. PTX 8.0,

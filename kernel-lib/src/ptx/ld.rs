@@ -4,8 +4,8 @@
 //! may, and has a scope; `.volatile` is a relaxed load at system scope that is never merged. Only
 //! `.acquire`, or `.relaxed` before an acquiring fence, makes what another thread released visible.
 //!
-//! ISA: *ld*, *ld.global.nc*; memory model 8.2, 8.4, 8.8. Left out: cache and eviction hints, the
-//! generic, parameter and constant spaces, `.mmio`.
+//! ISA: *ld*, *ld.global.nc*; memory model 8.2, 8.4, 8.8. Strong vectors, `.b128` and `.mmio` are in
+//! [`wide`](super::wide). Left out: cache and eviction hints, the generic, parameter and constant spaces.
 
 use super::addr::{Addr, Global, Memory};
 use super::word::{Word, Word32};

@@ -9,8 +9,8 @@
 //! Barriers are waited for only where they are: `test_wait` and `try_wait` take `.shared::cta`. A peer
 //! of the cluster can arrive on one (the functions in `…_remote`), and gets no state from it.
 //!
-//! ISA: *mbarrier* and its subsections; memory model 8.8. Left out: `.layout`, `.phase_type`,
-//! `.multicast`, time hints, `cp.async.mbarrier.arrive`.
+//! ISA: *mbarrier* and its subsections; memory model 8.8. `cp.async.mbarrier.arrive` is
+//! with [`cp_async`](super::cp_async). Left out: `.layout`, `.phase_type`, `.multicast`.
 
 use super::addr::{Addr, Shared, SharedCluster, SharedCta};
 use crate::scope::WithinCluster;
@@ -180,6 +180,12 @@ remote_arrives! {
     /// ISA: *mbarrier.arrive_drop*. Can break A4 (relaxed), C7 (`Cta` scope), C9, C11, F3.
     arrive_drop_remote() = "mbarrier.arrive_drop";
 
+    /// `mbarrier.arrive_drop.sem.scope.shared::cluster.b64 _, [bar], count;` PTX 8.0, sm_90; `.relaxed`:
+    /// PTX 8.6.
+    ///
+    /// ISA: *mbarrier.arrive_drop*. Can break A4 (relaxed), C7 (`Cta` scope), C9, C11, F3.
+    arrive_drop_count_remote(count) = "mbarrier.arrive_drop";
+
     /// `mbarrier.arrive_drop.expect_tx.sem.scope.shared::cluster.b64 _, [bar], bytes;` PTX 8.0, sm_90;
     /// `.relaxed`: PTX 8.6.
     ///
@@ -200,6 +206,25 @@ pub unsafe fn arrive_no_complete(bar: Addr<SharedCta>, count: u32) -> State {
         let state: u64;
         asm!(
             "mbarrier.arrive.noComplete.release.cta.shared::cta.b64 {}, [{}], {};",
+            out(reg64) state, in(reg32) bar.raw(), in(reg32) count, options(nostack)
+        );
+        State(state)
+    }
+}
+
+/// `mbarrier.arrive_drop.noComplete.release.cta.shared::cta.b64 state, [bar], count;` PTX 8.0, sm_80.
+///
+/// ISA: *mbarrier.arrive_drop*. Can break C12.
+///
+/// # Safety
+/// 1. As for [`arrive_drop`].
+/// 2. This arrive does not complete the phase.
+#[inline(always)]
+pub unsafe fn arrive_drop_no_complete(bar: Addr<SharedCta>, count: u32) -> State {
+    device! {
+        let state: u64;
+        asm!(
+            "mbarrier.arrive_drop.noComplete.release.cta.shared::cta.b64 {}, [{}], {};",
             out(reg64) state, in(reg32) bar.raw(), in(reg32) count, options(nostack)
         );
         State(state)
@@ -337,6 +362,56 @@ waits! {
     ///
     /// ISA: *mbarrier.test_wait, mbarrier.try_wait*. Can break A5, C1, C3, C5, C6, C13.
     try_wait_parity(parity: u32 as reg32 parity) = "mbarrier.try_wait.parity";
+}
+
+/// As [`waits`], with a limit to the time that the thread may be suspended.
+macro_rules! limited_waits {
+    ($($(#[$doc:meta])* $name:ident($phase:ident: $ty:ty as $class:ident $bits:expr) = $mnemonic:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// 1. As for [`try_wait`].
+        #[must_use = "false means that the phase is not complete"]
+        #[inline(always)]
+        pub unsafe fn $name<M: WaitSem, S: WithinCluster>(
+            bar: Addr<SharedCta>,
+            $phase: $ty,
+            nanoseconds: u32,
+        ) -> bool {
+            device! {
+                let complete: u32;
+                macro_rules! emit {
+                    ($sem:literal $scope:literal) => {
+                        asm!(
+                            "{{",
+                            ".reg .pred complete;",
+                            concat!($mnemonic, $sem, $scope, ".shared::cta.b64 complete, [{}], {}, {};"),
+                            "selp.u32 {}, 1, 0, complete;",
+                            "}}",
+                            in(reg32) bar.raw(), in($class) $bits, in(reg32) nanoseconds, out(reg32) complete,
+                            options(nostack)
+                        )
+                    };
+                }
+                select!(emit [] load_sem M, within_cluster S);
+                complete != 0
+            }
+        }
+    )*};
+}
+
+limited_waits! {
+    /// `mbarrier.try_wait.sem.scope.shared::cta.b64 complete, [bar], state, nanoseconds;` PTX 8.0, sm_90;
+    /// `.relaxed`: PTX 8.6.
+    ///
+    /// ISA: *mbarrier.test_wait, mbarrier.try_wait*. Can break A5, C1, C4, C5, C6.
+    try_wait_for(state: State as reg64 state.0) = "mbarrier.try_wait";
+
+    /// `mbarrier.try_wait.parity.sem.scope.shared::cta.b64 complete, [bar], parity, nanoseconds;` PTX 8.0,
+    /// sm_90; `.relaxed`: PTX 8.6.
+    ///
+    /// ISA: *mbarrier.test_wait, mbarrier.try_wait*. Can break A5, C1, C3, C5, C6, C13.
+    try_wait_parity_for(parity: u32 as reg32 parity) = "mbarrier.try_wait.parity";
 }
 
 /// [`try_wait`] until it returns `true`.

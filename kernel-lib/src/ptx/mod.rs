@@ -156,6 +156,8 @@ macro_rules! select {
                 select!($emit [$($done)* (".u64" reg64 u64)] $($rest)*),
             $crate::ptx::atom::Number::F32 => select!($emit [$($done)* (".f32" reg32 u32)] $($rest)*),
             $crate::ptx::atom::Number::F64 => select!($emit [$($done)* (".f64" reg64 u64)] $($rest)*),
+            $crate::ptx::atom::Number::F16 => select!($emit [$($done)* (".noftz.f16" reg16 u16)] $($rest)*),
+            $crate::ptx::atom::Number::Bf16 => select!($emit [$($done)* (".noftz.bf16" reg16 u16)] $($rest)*),
             $crate::ptx::atom::Number::F16x2 =>
                 select!($emit [$($done)* (".noftz.f16x2" reg32 u32)] $($rest)*),
             $crate::ptx::atom::Number::Bf16x2 =>
@@ -209,20 +211,31 @@ macro_rules! select {
 }
 
 pub mod addr;
+pub mod async_store;
 pub mod atom;
 pub mod barrier;
 pub mod bulk;
+pub mod cluster_launch;
 pub mod control;
+pub mod cp_async;
 pub mod fence;
 pub mod ld;
+pub mod matrix;
 pub mod mbarrier;
+pub mod multimem;
+pub mod policy;
 pub mod red;
 pub mod shared;
 pub mod sreg;
 pub mod st;
 pub mod tcgen05;
+pub mod tcgen05_mma;
+pub mod tcgen05_move;
 pub mod tensor;
+pub mod tensormap;
 pub mod warp;
+pub mod wgmma;
+pub mod wide;
 pub mod word;
 
 /// The instructions exist on the device only.

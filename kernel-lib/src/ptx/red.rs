@@ -4,8 +4,8 @@
 //! never heads an acquire pattern (8.11.1): a `red` followed by an acquiring fence acquires nothing
 //! (rule A2). It can release.
 //!
-//! ISA: *red*; memory model 8.8, 8.11.1. Left out: vector forms, `red.async`, cache hints, generic
-//! addresses.
+//! ISA: *red*; memory model 8.8, 8.11.1. Vectors are in [`wide`](super::wide). Left out: cache hints,
+//! generic addresses.
 
 use super::addr::{Addr, Memory};
 use super::atom::{Add, Bitwise, MinMax};
@@ -42,7 +42,7 @@ macro_rules! reds {
 reds! {
     /// `red.sem.scope.space.add.type [a], v;` Integers wrap; floats round to nearest even, packed ones
     /// keep subnormals. PTX 6.0, sm_70;
-    /// `.bf16x2`: PTX 7.8, sm_90.
+    /// `.f16`: PTX 6.3; `.bf16` and `.bf16x2`: PTX 7.8, sm_90.
     ///
     /// A packed pair is two additions, not one.
     ///

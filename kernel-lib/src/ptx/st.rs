@@ -4,9 +4,10 @@
 //! `.release`), and `.volatile`. Only `.release`, or `.relaxed` after a releasing fence, publishes what
 //! this thread did before.
 //!
-//! ISA: *st*; memory model 8.2, 8.4, 8.8. Left out: cache hints, the generic and local spaces, `.mmio`.
+//! ISA: *st*; memory model 8.2, 8.4, 8.8. Strong vectors, `.b128` and `.mmio` are in
+//! [`wide`](super::wide). Left out: cache hints, the generic and local spaces.
 
-use super::addr::{Addr, Memory};
+use super::addr::{Addr, Memory, SharedCta};
 use super::word::{Word, Word32};
 use crate::scope::Scope;
 use crate::sem::StoreSem;
@@ -130,5 +131,24 @@ pub unsafe fn st_weak_v4<Sp: Memory, T: Word32>(addr: Addr<Sp>, values: [T; 4]) 
             };
         }
         select!(emit [] memory Sp)
+    }
+}
+
+/// `st.bulk.weak.shared::cta [a], bytes, 0;` PTX 8.6, sm_100.
+///
+/// Fills shared memory with zeros: weak stores of this thread, in the generic proxy.
+///
+/// ISA: *st.bulk*. Can break A9, A13, B1, B7.
+///
+/// # Safety
+/// 1. `addr` is aligned to 8 bytes, `bytes` is a multiple of 8, and that many bytes are live and writable.
+/// 2. As (2) of [`st_weak`].
+#[inline(always)]
+pub unsafe fn st_bulk_zero(addr: Addr<SharedCta>, bytes: u64) {
+    device! {
+        asm!(
+            "st.bulk.weak.shared::cta [{}], {}, 0;",
+            in(reg32) addr.raw(), in(reg64) bytes, options(nostack)
+        )
     }
 }

@@ -13,8 +13,8 @@
 //! One kernel uses one `cta_group` throughout.
 //!
 //! ISA: *tcgen05* and its subsections, *Tensor core 5th generation family*; target sm_100a (and its
-//! family), PTX 8.6. Left out: `cp`, `shift`, block-scaled, sparse and weight-stationary `mma`,
-//! collectors, `ld.red`, the shapes other than `.32x32b`.
+//! family), PTX 8.6. The other MMAs are in [`tcgen05_mma`](super::tcgen05_mma); `cp`, `shift` and the other
+//! shapes of `ld` and `st` in [`tcgen05_move`](super::tcgen05_move). Left out: `ld.red`, `.exclusive`.
 
 use super::addr::{Addr, Shared, SharedCluster, SharedCta, Tmem};
 

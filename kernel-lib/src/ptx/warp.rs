@@ -209,6 +209,63 @@ pub unsafe fn match_any_sync<T: Word32>(value: T, mask: u32) -> u32 {
     }
 }
 
+/// `match.any.sync.b64 d, value, mask;` PTX 6.0, sm_70. The lanes in `mask` with the same bits as this one.
+///
+/// ISA: *match.sync*. Can break F1.
+///
+/// # Safety
+/// 1. Exactly the lanes in `mask` execute it, with the same `mask`, the executing lane among them.
+#[inline(always)]
+pub unsafe fn match_any_sync_b64(value: u64, mask: u32) -> u32 {
+    device! {
+        super::anchor();
+        let lanes: u32;
+        asm!(
+            "//@baton collective match.sync",
+            "match.any.sync.b64 {}, {}, {};",
+            out(reg32) lanes, in(reg64) value, in(reg32) mask, options(nomem, nostack)
+        );
+        lanes
+    }
+}
+
+macro_rules! matches_all {
+    ($($(#[$doc:meta])* $name:ident$(<$class_:ident>)?($ty:ty, $class:ident, $value:ident => $bits:expr) = $text:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// `mask` if all lanes in it have the same bits, else zero; and whether they have.
+        ///
+        /// ISA: *match.sync*. Can break F1.
+        ///
+        /// # Safety
+        /// 1. Exactly the lanes in `mask` execute it, with the same `mask`, the executing lane among them.
+        #[inline(always)]
+        pub unsafe fn $name$(<T: $class_>)?($value: $ty, mask: u32) -> (u32, bool) {
+            device! {
+                super::anchor();
+                let (lanes, same): (u32, u32);
+                asm!(
+                    "{{",
+                    ".reg .pred same;",
+                    "//@baton collective match.sync",
+                    concat!($text, " {}|same, {}, {};"),
+                    "selp.u32 {}, 1, 0, same;",
+                    "}}",
+                    out(reg32) lanes, in($class) $bits, in(reg32) mask, out(reg32) same, options(nomem, nostack)
+                );
+                (lanes, same != 0)
+            }
+        }
+    )*};
+}
+
+matches_all! {
+    /// `match.all.sync.b32 d|p, value, mask;` PTX 6.0, sm_70.
+    match_all_sync<Word32>(T, reg32, value => value.to_word() as u32) = "match.all.sync.b32";
+    /// `match.all.sync.b64 d|p, value, mask;` PTX 6.0, sm_70.
+    match_all_sync_b64(u64, reg64, value => value) = "match.all.sync.b64";
+}
+
 /// A type that `redux.sync.add`, `.min` and `.max` have: `u32` or `i32`.
 #[diagnostic::on_unimplemented(
     message = "PTX has no warp reduction of `{Self}`",
@@ -268,6 +325,45 @@ reduxes! {
     redux_sync_or<Redux> = ".or" ".b32" ".b32";
     /// `redux.sync.xor.b32 d, value, mask;` PTX 7.0, sm_80.
     redux_sync_xor<Redux> = ".xor" ".b32" ".b32";
+}
+
+macro_rules! float_reduxes {
+    ($($(#[$doc:meta])* $name:ident = $op:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// ISA: *redux.sync*. Can break F1.
+        ///
+        /// # Safety
+        /// 1. Exactly the lanes in `mask` execute it, with the same `mask`, the executing lane among them.
+        #[inline(always)]
+        pub unsafe fn $name(value: f32, mask: u32) -> f32 {
+            device! {
+                super::anchor();
+                let result: f32;
+                asm!(
+                    "//@baton collective redux.sync",
+                    concat!("redux.sync", $op, ".f32 {}, {}, {};"),
+                    out(reg32) result, in(reg32) value, in(reg32) mask, options(nomem, nostack)
+                );
+                result
+            }
+        }
+    )*};
+}
+
+float_reduxes! {
+    /// `redux.sync.min.f32 d, value, mask;` PTX 8.6, sm_100f. A number wins against a NaN.
+    redux_sync_min_f32 = ".min";
+    /// `redux.sync.max.f32 d, value, mask;` PTX 8.6, sm_100f. A number wins against a NaN.
+    redux_sync_max_f32 = ".max";
+    /// `redux.sync.min.abs.f32 d, value, mask;` PTX 8.6, sm_100f. Of the absolute values.
+    redux_sync_min_abs_f32 = ".min.abs";
+    /// `redux.sync.max.abs.f32 d, value, mask;` PTX 8.6, sm_100f. Of the absolute values.
+    redux_sync_max_abs_f32 = ".max.abs";
+    /// `redux.sync.min.NaN.f32 d, value, mask;` PTX 8.6, sm_100f. A NaN wins.
+    redux_sync_min_nan_f32 = ".min.NaN";
+    /// `redux.sync.max.NaN.f32 d, value, mask;` PTX 8.6, sm_100f. A NaN wins.
+    redux_sync_max_nan_f32 = ".max.NaN";
 }
 
 /// `activemask.b32 d;` PTX 6.2, sm_30. The lanes that execute it at this moment.

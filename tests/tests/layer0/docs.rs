@@ -99,8 +99,13 @@ impl Documentation {
 
     /// What is claimed of a form.
     pub fn claim(&self, form: &Form) -> Claim {
-        let Some(function) = self.function(form) else { return Claim::default() };
-        function.claims.of(&form.text).and(&self.qualifiers.exceptions_of(&form.text))
+        self.own_claim(form).and(&self.qualifiers.exceptions_of(&form.text))
+    }
+
+    /// What its function claims of it, whatever its qualifiers need everywhere.
+    pub fn own_claim(&self, form: &Form) -> Claim {
+        let function = self.function(form);
+        function.map_or_else(Claim::default, |function| function.claims.of(&form.text))
     }
 }
 

@@ -19,8 +19,8 @@ pub struct Form {
     pub path: String,
     /// Each type or constant parameter, and what was chosen for it.
     pub generics: Vec<(String, String)>,
-    /// The names of the arguments.
-    pub arguments: Vec<String>,
+    /// The names of the arguments, and how many registers each has.
+    pub arguments: Vec<(String, usize)>,
     /// What the call became, with the operands' names for registers.
     pub text: String,
     /// The names after `//@baton collective`.
@@ -35,7 +35,8 @@ impl Form {
         let chosen: Vec<_> = self.generics.iter().map(|(_, chosen)| &**chosen).collect();
         let generics =
             if chosen.is_empty() { String::new() } else { format!("::<{}>", chosen.join(", ")) };
-        format!("{}{generics}({})", self.path, self.arguments.join(", "))
+        let names: Vec<_> = self.arguments.iter().map(|(name, _)| &**name).collect();
+        format!("{}{generics}({})", self.path, names.join(", "))
     }
 
     /// The instructions of the text, without directives and braces.
@@ -127,12 +128,15 @@ impl Reader {
             let (name, chosen) = choice.split_once('=').expect("name=choice");
             (name.to_owned(), chosen.to_owned())
         };
-        let arguments = arguments.split_whitespace();
+        let words: Vec<_> = arguments.split_whitespace().collect();
+        let count = |word: &str| word.parse().expect("a number of registers");
+        let arguments: Vec<(String, usize)> =
+            words.chunks_exact(2).map(|pair| (pair[0].to_owned(), count(pair[1]))).collect();
         let form = Form {
             number,
             path,
             generics: generics.map(split).collect(),
-            arguments: arguments.map(str::to_owned).collect(),
+            arguments,
             text: String::new(),
             tags: Vec::new(),
             lines: 0..0,
@@ -163,22 +167,17 @@ impl Reader {
     fn finish(mut self) -> Form {
         assert!(!self.body.is_empty(), "{} became nothing", self.call);
         let mut names: BTreeMap<String, String> = BTreeMap::new();
-        // Registers of an array follow those of the arguments before it; all arrays of one call are
-        // as long as what is left over.
-        let arguments = &self.form.arguments;
-        let extra = self.named.len() - arguments.len().min(self.named.len());
-        let array = arguments.iter().position(|name| is_array(name));
         let mut registers = self.named.iter();
-        for (index, argument) in arguments.iter().enumerate() {
-            if array == Some(index) {
-                for (element, register) in registers.by_ref().take(extra + 1).enumerate() {
-                    names.insert(register.clone(), format!("{argument}.{element}"));
-                }
-            } else {
-                let register = registers.next().expect("each argument has a register");
-                names.insert(register.clone(), argument.clone());
+        for (argument, count) in &self.form.arguments {
+            for (element, register) in registers.by_ref().take(*count).enumerate() {
+                let name = match count {
+                    1 => argument.clone(),
+                    _ => format!("{argument}.{element}"),
+                };
+                names.insert(register.clone(), name);
             }
         }
+        assert!(registers.next().is_none(), "{} has more arguments than it says", self.call);
         for (index, register) in self.results.iter().enumerate() {
             let name = if self.results.len() == 1 { "d".into() } else { format!("d.{index}") };
             names.insert(register.clone(), name);
@@ -187,11 +186,6 @@ impl Reader {
         self.form.text = renamed(&text, names);
         self.form
     }
-}
-
-/// Arguments that are arrays have these names.
-fn is_array(name: &str) -> bool {
-    matches!(name, "at" | "values" | "registers")
 }
 
 /// Replaces registers by names, those without one by their class and a number.

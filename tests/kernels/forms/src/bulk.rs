@@ -1,8 +1,11 @@
 //! Asynchronous copies.
 
 use baton::ptx::addr::{Addr, Generic, Global, SharedCluster, SharedCta};
+use baton::float::{bf16, bf16x2, f16, f16x2};
+use baton::ptx::policy::Policy;
 use baton::ptx::tcgen05::{Group1, Group2};
-use baton::ptx::{bulk, tensor};
+use baton::ptx::tensor::Im2col;
+use baton::ptx::{async_store, bulk, cp_async, policy, tensor};
 
 kernel! {
     bulk_copies {
@@ -36,4 +39,106 @@ kernel! {
             dst: Addr<SharedCluster>, map: Addr<Generic>, at: C, bar: Addr<SharedCluster>
         ));
     }
+}
+
+kernel! {
+    small_copies {
+        forms!(cp_async::cp_async_ca<; BYTES: (4 8 16)>(dst: Addr<SharedCta>, src: Addr<Global>));
+        forms!(cp_async::cp_async_ca_fill<; BYTES: (4 8 16)>(dst: Addr<SharedCta>, src: Addr<Global>, bytes: u32));
+        forms!(cp_async::cp_async_ca_hint<; BYTES: (4 8 16)>(dst: Addr<SharedCta>, src: Addr<Global>, policy: Policy));
+        forms!(cp_async::cp_async_cg(dst: Addr<SharedCta>, src: Addr<Global>));
+        forms!(cp_async::cp_async_cg_fill(dst: Addr<SharedCta>, src: Addr<Global>, bytes: u32));
+        forms!(cp_async::cp_async_cg_hint(dst: Addr<SharedCta>, src: Addr<Global>, policy: Policy));
+        forms!(cp_async::commit_group());
+        forms!(cp_async::wait_group<; PENDING: (0 3)>());
+        forms!(cp_async::wait_all());
+        forms!(cp_async::mbarrier_arrive(bar: Addr<SharedCta>));
+        forms!(cp_async::mbarrier_arrive_noinc(bar: Addr<SharedCta>));
+    }
+    policies {
+        forms!(policy::evict_first());
+        forms!(policy::evict_last());
+        forms!(policy::evict_normal());
+        forms!(policy::evict_unchanged());
+        forms!(policy::prefetch_l1(addr: Addr<Global>));
+        forms!(policy::prefetch_l2(addr: Addr<Global>));
+        forms!(policy::prefetch_l2_evict_last(addr: Addr<Global>));
+        forms!(policy::applypriority_evict_normal(addr: Addr<Global>));
+        forms!(policy::discard(addr: Addr<Global>));
+    }
+    asynchronous_stores {
+        forms!(async_store::st_async<T: (u32 i32 f32 bf16x2 f16x2 u64 i64 f64)>(
+            dst: Addr<SharedCluster>, value: T, bar: Addr<SharedCluster>
+        ));
+        forms!(async_store::st_async_v2<T: words_32>(dst: Addr<SharedCluster>, values: [T; 2], bar: Addr<SharedCluster>));
+        forms!(async_store::st_async_v4<T: words_32>(dst: Addr<SharedCluster>, values: [T; 4], bar: Addr<SharedCluster>));
+        forms!(async_store::st_async_mmio_release_sys<T: (u32 u64)>(dst: Addr<Global>, value: T));
+        forms!(async_store::red_async_add<T: (u32 i32 u64 i64)>(dst: Addr<SharedCluster>, value: T, bar: Addr<SharedCluster>));
+        forms!(async_store::red_async_min<T: (u32 i32)>(dst: Addr<SharedCluster>, value: T, bar: Addr<SharedCluster>));
+        forms!(async_store::red_async_max<T: (u32 i32)>(dst: Addr<SharedCluster>, value: T, bar: Addr<SharedCluster>));
+        forms!(async_store::red_async_inc(dst: Addr<SharedCluster>, bound: u32, bar: Addr<SharedCluster>));
+        forms!(async_store::red_async_dec(dst: Addr<SharedCluster>, bound: u32, bar: Addr<SharedCluster>));
+        forms!(async_store::red_async_and(dst: Addr<SharedCluster>, value: u32, bar: Addr<SharedCluster>));
+        forms!(async_store::red_async_or(dst: Addr<SharedCluster>, value: u32, bar: Addr<SharedCluster>));
+        forms!(async_store::red_async_xor(dst: Addr<SharedCluster>, value: u32, bar: Addr<SharedCluster>));
+    }
+    more_bulk_copies {
+        forms!(bulk::cp_async_bulk_to_shared_hint<Sp: shared>(
+            dst: Addr<Sp>, src: Addr<Global>, bytes: u32, bar: Addr<Sp>, policy: Policy
+        ));
+        forms!(bulk::cp_async_bulk_to_global_hint(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, policy: Policy));
+        forms!(bulk::cp_async_bulk_to_global_masked(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, mask: u16));
+        forms!(bulk::cp_async_bulk_prefetch(src: Addr<Global>, bytes: u32));
+    }
+    bulk_reductions {
+        forms!(bulk::cp_reduce_async_bulk_add<T: (u32 i32 u64 i64 f32 f64 f16 bf16)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
+        forms!(bulk::cp_reduce_async_bulk_min<T: (u32 i32 u64 i64 f16 bf16)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
+        forms!(bulk::cp_reduce_async_bulk_max<T: (u32 i32 u64 i64 f16 bf16)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
+        forms!(bulk::cp_reduce_async_bulk_and<T: (u32 u64)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
+        forms!(bulk::cp_reduce_async_bulk_or<T: (u32 u64)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
+        forms!(bulk::cp_reduce_async_bulk_xor<T: (u32 u64)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
+        forms!(bulk::cp_reduce_async_bulk_add_to_cluster<T: (u32 i32 u64)>(
+            dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
+        ));
+        forms!(bulk::cp_reduce_async_bulk_min_to_cluster<T: (u32 i32)>(
+            dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
+        ));
+        forms!(bulk::cp_reduce_async_bulk_max_to_cluster<T: (u32 i32)>(
+            dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
+        ));
+    }
+    more_tensor_copies {
+        forms!(tensor::cp_async_bulk_tensor_to_shared_hint<Sp: shared, C: ranks>(
+            dst: Addr<Sp>, map: Addr<Generic>, at: C, bar: Addr<Sp>, policy: Policy
+        ));
+        forms!(tensor::cp_async_bulk_tensor_multicast_hint<C: ranks>(
+            dst: Addr<SharedCluster>, map: Addr<Generic>, at: C, bar: Addr<SharedCluster>, mask: u16, policy: Policy
+        ));
+        forms!(tensor::cp_async_bulk_tensor_to_global_hint<C: ranks>(
+            map: Addr<Generic>, at: C, src: Addr<SharedCta>, policy: Policy
+        ));
+        forms!(tensor::cp_async_bulk_prefetch_tensor<C: ranks>(map: Addr<Generic>, at: C));
+        forms!(tensor::cp_async_bulk_tensor_gather4_to_shared<Sp: shared>(
+            dst: Addr<Sp>, map: Addr<Generic>, at: [i32; 5], bar: Addr<Sp>
+        ));
+        forms!(tensor::cp_async_bulk_tensor_scatter4_to_global(map: Addr<Generic>, at: [i32; 5], src: Addr<SharedCta>));
+        forms!(tensor::cp_async_bulk_tensor_im2col_to_shared<Sp: shared, C: ([i32; 3] [i32; 4] [i32; 5])>(
+            dst: Addr<Sp>, map: Addr<Generic>, at: C, offsets: <C as Im2col>::Offsets, bar: Addr<Sp>
+        ));
+    }
+}
+
+macro_rules! tensor_reductions {
+    ($($name:ident)*) => {
+        kernel! {
+            tensor_reductions {
+                $(forms!(tensor::$name<C: ranks>(map: Addr<Generic>, at: C, src: Addr<SharedCta>));)*
+            }
+        }
+    };
+}
+tensor_reductions! {
+    cp_reduce_async_bulk_tensor_add cp_reduce_async_bulk_tensor_min cp_reduce_async_bulk_tensor_max
+    cp_reduce_async_bulk_tensor_inc cp_reduce_async_bulk_tensor_dec cp_reduce_async_bulk_tensor_and
+    cp_reduce_async_bulk_tensor_or cp_reduce_async_bulk_tensor_xor
 }

@@ -5,20 +5,26 @@
 //! their own,
 //!
 //! ```text
-//! //@form ld ld | M=Relaxed, S=Cta | addr
+//! //@form ld ld | M=Relaxed, S=Cta, | addr 1
 //! //@arg %rd1
 //! ```
 //!
-//! then the instruction, then `//@result %r1`: the register names are the operands' names.
+//! then the instruction, then `//@result %r1`. Behind an argument's name stands how many registers it has;
+//! their names follow in order.
 
 use core::arch::asm;
 
 use baton::float::{bf16, bf16x2, f16, f16x2};
 use baton::ptx::addr::{Addr, Space};
+use baton::ptx::cluster_launch::Response;
 use baton::ptx::mbarrier::State;
+use baton::ptx::multimem::Multimem;
+use baton::ptx::policy::Policy;
 
 /// A value that a register holds, or several.
 pub trait Operand: Sized {
+    /// How many registers that are.
+    const REGISTERS: usize = 1;
     /// Some value, in registers that nothing else has.
     fn fresh() -> Self;
     /// Names the registers that the value is in.
@@ -75,6 +81,57 @@ impl<Sp: Space<Bits: Operand>> Operand for Addr<Sp> {
     }
 }
 
+impl Operand for Multimem {
+    #[inline(always)]
+    fn fresh() -> Self {
+        Multimem::from_raw(u64::fresh())
+    }
+    #[inline(always)]
+    fn sink(self) {
+        self.raw().sink();
+    }
+}
+
+impl Operand for Response {
+    const REGISTERS: usize = 2;
+    #[inline(always)]
+    fn fresh() -> Self {
+        let low = u64::fresh();
+        Response { low, high: u64::fresh() }
+    }
+    #[inline(always)]
+    fn sink(self) {
+        self.low.sink();
+        self.high.sink();
+    }
+}
+
+impl Operand for u128 {
+    const REGISTERS: usize = 2;
+    #[inline(always)]
+    fn fresh() -> Self {
+        let low = u64::fresh();
+        u128::from(u64::fresh()) << 64 | u128::from(low)
+    }
+    #[inline(always)]
+    fn sink(self) {
+        (self as u64).sink();
+        ((self >> 64) as u64).sink();
+    }
+}
+
+impl Operand for Policy {
+    #[inline(always)]
+    fn fresh() -> Self {
+        // SAFETY: nothing runs this kernel.
+        unsafe { Policy::from_raw(u64::fresh()) }
+    }
+    #[inline(always)]
+    fn sink(self) {
+        self.raw().sink();
+    }
+}
+
 impl Operand for State {
     #[inline(always)]
     fn fresh() -> Self {
@@ -92,6 +149,7 @@ impl Operand for State {
 macro_rules! arrays {
     ($($n:literal: $($element:ident)*;)*) => {$(
         impl<T: Operand> Operand for [T; $n] {
+            const REGISTERS: usize = $n * T::REGISTERS;
             #[inline(always)]
             fn fresh() -> Self {
                 $(let $element = T::fresh();)*
@@ -206,6 +264,17 @@ macro_rules! each {
     ($path:tt $args:tt $types:tt $numbers:tt [$g:ident groups $($rest:tt)*]) => {
         each!($path $args $types $numbers [$g (Group1 Group2) $($rest)*])
     };
+    ($path:tt $args:tt $types:tt $numbers:tt [$g:ident kinds $($rest:tt)*]) => {
+        each!($path $args $types $numbers [$g (F16 Tf32 F8f6f4 I8) $($rest)*])
+    };
+    ($path:tt $args:tt $types:tt $numbers:tt [$g:ident block_kinds $($rest:tt)*]) => {
+        each!($path $args $types $numbers
+            [$g (Mxf8f6f4 Mxf8f6f4Block32 Mxf4 Mxf4Block32 Mxf4nvf4Vec2 Mxf4nvf4Vec4 Mxf4nvf4Block16 Mxf4nvf4Block32)
+                $($rest)*])
+    };
+    ($path:tt $args:tt $types:tt $numbers:tt [$g:ident buffers $($rest:tt)*]) => {
+        each!($path $args $types $numbers [$g (Buffer0 Buffer1 Buffer2 Buffer3) $($rest)*])
+    };
     ($path:tt $args:tt $types:tt $numbers:tt [$g:ident ranks $($rest:tt)*]) => {
         each!($path $args $types $numbers
             [$g ([i32; 1] [i32; 2] [i32; 3] [i32; 4] [i32; 5]) $($rest)*])
@@ -239,8 +308,9 @@ macro_rules! form {
                 "//@form", $(" ", stringify!($path),)+ " |",
                 $(" ", stringify!($g), "=", stringify!($x), ",",)*
                 $(" ", stringify!($n), "=", stringify!($v), ",",)* " |"
-                $(, " ", stringify!($arg))*
+                $(, " ", stringify!($arg), " {}")*
             ),
+            $(const <$ty as $crate::form::Operand>::REGISTERS,)*
             options(nostack)
         );
         $(let $arg: $ty = $crate::form::Operand::fresh();)*

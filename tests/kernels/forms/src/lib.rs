@@ -11,6 +11,7 @@
 mod form;
 mod barriers;
 mod bulk;
+mod matrix;
 mod memory;
 mod tensor_memory;
 mod threads;

@@ -42,6 +42,15 @@ kernel! {
         forms!(warp::vote_sync_uni(vote: bool, mask: u32));
         forms!(warp::vote_sync_ballot(vote: bool, mask: u32));
         forms!(warp::match_any_sync<T: words_32>(value: T, mask: u32));
+        forms!(warp::match_any_sync_b64(value: u64, mask: u32));
+        forms!(warp::match_all_sync<T: words_32>(value: T, mask: u32));
+        forms!(warp::match_all_sync_b64(value: u64, mask: u32));
+        forms!(warp::redux_sync_min_f32(value: f32, mask: u32));
+        forms!(warp::redux_sync_max_f32(value: f32, mask: u32));
+        forms!(warp::redux_sync_min_abs_f32(value: f32, mask: u32));
+        forms!(warp::redux_sync_max_abs_f32(value: f32, mask: u32));
+        forms!(warp::redux_sync_min_nan_f32(value: f32, mask: u32));
+        forms!(warp::redux_sync_max_nan_f32(value: f32, mask: u32));
         forms!(warp::redux_sync_add<T: (u32 i32)>(value: T, mask: u32));
         forms!(warp::redux_sync_min<T: (u32 i32)>(value: T, mask: u32));
         forms!(warp::redux_sync_max<T: (u32 i32)>(value: T, mask: u32));
