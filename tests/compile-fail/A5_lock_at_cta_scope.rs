@@ -1,0 +1,14 @@
+//! A lock between CTAs whose word is accessed at the scope of a CTA.
+
+use baton::prelude::*;
+use baton::protocol::SpinLock;
+
+type Threads<'k> = Cta<'k, NoShared, 128>;
+
+fn count(cta: &mut Threads<'_>, totals: SpinLock<u32, baton::scope::Cta>) {
+    totals.lock(cta).update(cta, |_, old| old + 1).release(cta);
+}
+
+fn main() {
+    let _ = count;
+}
