@@ -58,7 +58,7 @@ pub mod thin_air;
 pub mod witness;
 
 pub use options::{Choices, Clause, Clauses, Options};
-pub use search::{Outcome, Verdict, judge, outcomes};
+pub use search::{Outcome, Verdict, judge, judge_directed, outcomes};
 
 /// Why a program could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

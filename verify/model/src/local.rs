@@ -5,7 +5,9 @@
 //! execution of some thread could have put there: a least fixed point over all threads, so that a
 //! value that nobody can produce without assuming it is never guessed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use crate::Error;
 use crate::event::{Access, Barrier, Event, Kind, Object};
@@ -58,6 +60,19 @@ pub struct Domain<'a> {
     options: &'a Options,
     writes: Vec<KnownWrite>,
     seeds: Vec<u128>,
+    /// Answers that were worked out since something was learnt.
+    answers: RefCell<HashMap<Question, Rc<[u128]>>>,
+    chains: RefCell<HashMap<(Question, u128), Rc<[Origin]>>>,
+}
+
+/// All that the answers to a read depend on: thread, instruction, occurrence, memory, address, first
+/// byte, whether it is asynchronous, whether an own write hides the initial value.
+type Question = (usize, usize, u32, usize, usize, u32, bool, bool);
+
+fn question(read: &Event, access: &Access, overwritten: bool) -> Question {
+    let Event { thread, instruction, occurrence, asynchronous, .. } = *read;
+    let Access { memory, address, offset, .. } = *access;
+    (thread, instruction, occurrence, memory, address, offset, asynchronous, overwritten)
 }
 
 /// A write that some thread can execute, and its values.
@@ -100,11 +115,18 @@ impl<'a> Domain<'a> {
             seeds.sort_unstable();
             seeds.dedup();
         }
-        Self { program, options, writes: vec![], seeds }
+        Self {
+            program,
+            options,
+            writes: vec![],
+            seeds,
+            answers: RefCell::default(),
+            chains: RefCell::default(),
+        }
     }
 
     /// Adds the writes of a run, complete or not. Says whether anything is new.
-    fn learn(&mut self, events: &[Event], origins: &[Vec<Origin>]) -> bool {
+    fn learn(&mut self, events: &[Event], origins: &[Rc<[Origin]>]) -> bool {
         let mut new = false;
         for (event, origins) in events.iter().zip(origins) {
             let Kind::Write(access) = &event.kind else { continue };
@@ -114,7 +136,7 @@ impl<'a> Domain<'a> {
             });
             let own: Origin = 1u128.checked_shl(at as u32).unwrap_or(0);
             let sets = self.writes[at].values.entry(access.value).or_default();
-            for origin in origins {
+            for origin in origins.iter() {
                 new |= add_minimal(sets, origin | own);
             }
         }
@@ -132,8 +154,18 @@ impl<'a> Domain<'a> {
 
     /// The chains behind a value that an atomic operation read, without those that contain its own
     /// write: an operation does not feed itself.
-    fn origins(&self, read: &Event, value: u128) -> Vec<Origin> {
-        let Some(access) = read.access() else { return vec![0] };
+    fn origins(&self, read: &Event, value: u128) -> Rc<[Origin]> {
+        let Some(access) = read.access() else { return Rc::new([0]) };
+        let question = (question(read, access, false), value);
+        if let Some(known) = self.chains.borrow().get(&question) {
+            return Rc::clone(known);
+        }
+        let chains: Rc<[Origin]> = self.find_origins(read, access, value).into();
+        self.chains.borrow_mut().insert(question, Rc::clone(&chains));
+        chains
+    }
+
+    fn find_origins(&self, read: &Event, access: &Access, value: u128) -> Vec<Origin> {
         let own = self.find(read, access).and_then(|at| 1u128.checked_shl(at as u32)).unwrap_or(0);
         let mut sets = vec![];
         let init = &self.program.memories[access.memory].init;
@@ -170,8 +202,8 @@ impl<'a> Domain<'a> {
     }
 
     /// What a read could return, after the operations `before` of its own thread.
-    fn values(&self, read: &Event, before: &[Event]) -> Result<Vec<u128>, Error> {
-        let Some(access) = read.access() else { return Ok(vec![]) };
+    fn values(&self, read: &Event, before: &[Event]) -> Result<Rc<[u128]>, Error> {
+        let Some(access) = read.access() else { return Ok(Rc::new([])) };
         // The initial value is out of reach behind an own write of the same place (8.10.6).
         let overwritten = self.options.clauses == Clauses::default()
             && !read.asynchronous
@@ -182,6 +214,21 @@ impl<'a> Domain<'a> {
                         own.overlaps_completely(access) && own.proxy == access.proxy
                     })
             });
+        let question = question(read, access, overwritten);
+        if let Some(known) = self.answers.borrow().get(&question) {
+            return Ok(Rc::clone(known));
+        }
+        let values: Rc<[u128]> = self.find_values(read, access, overwritten)?.into();
+        self.answers.borrow_mut().insert(question, Rc::clone(&values));
+        Ok(values)
+    }
+
+    fn find_values(
+        &self,
+        read: &Event,
+        access: &Access,
+        overwritten: bool,
+    ) -> Result<Vec<u128>, Error> {
         let init = &self.program.memories[access.memory].init;
         let range = access.offset as usize..(access.offset + access.bytes) as usize;
         let Some(init) = init.get(range) else { return Ok(vec![]) };
@@ -270,6 +317,8 @@ pub fn all(program: &Program, options: &Options) -> Result<Vec<Vec<Local>>, Erro
             bound += longest;
         }
         domain = learnt;
+        domain.answers.get_mut().clear();
+        domain.chains.get_mut().clear();
         rounds += 1;
         if !new || rounds > bound + 1 {
             return Ok(locals);
@@ -352,7 +401,7 @@ struct Run<'a> {
     events: Vec<Event>,
     edges: Vec<(Moment, Moment)>,
     depends: Vec<u128>,
-    origins: Vec<Vec<Origin>>,
+    origins: Vec<Rc<[Origin]>>,
     /// Events of bulk copies since the last commit_group, and of the groups before; reads flagged.
     open_group: Vec<(usize, bool)>,
     groups: Vec<Vec<(usize, bool)>>,
@@ -495,7 +544,7 @@ impl<'a> Run<'a> {
             kind,
         });
         self.depends.push(depends | self.control);
-        self.origins.push(vec![0]);
+        self.origins.push(Rc::new([0]));
         self.events.len() - 1
     }
 
@@ -540,7 +589,7 @@ impl<'a> Run<'a> {
         // one after the other), an operation cannot have fed itself: values stay few.
         let chained = injective || access.object != Object::None;
         let origins =
-            if chained { self.domain.origins(&self.events[read], old) } else { vec![0] };
+            if chained { self.domain.origins(&self.events[read], old) } else { Rc::new([0]) };
         if origins.is_empty() {
             return Ok(None);
         }
@@ -913,7 +962,7 @@ impl<'a> Run<'a> {
                     operands.push(event);
                 }
                 let mut own = vec![];
-                let mut origins = vec![0];
+                let mut origins: Rc<[Origin]> = Rc::new([0]);
                 let mut value = word.wrap(factors[0].wrapping_mul(factors[1]));
                 if self.value(accumulate) != 0 {
                     let access = self.access(d, 0, 4, Order::WEAK, tensor)?;

@@ -45,6 +45,9 @@ pub struct Verdict {
     pub racing: Option<Witness>,
 }
 
+/// Programs of more threads are not enumerated.
+const DIRECTED: usize = 12;
+
 /// Everything that can be seen of an execution at its end: the registers of each thread and the
 /// value of each memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +65,9 @@ pub fn judge(program: &Program, condition: &Condition, options: &Options) -> Res
     let mut search = Search::new(program, condition, options, &ways, Goal::All);
     if !racy {
         search.verdict.race = Some(false);
+    }
+    if program.threads.len() > DIRECTED {
+        search.budget = 0;
     }
     if search.run() == Flow::Continue {
         let mut verdict = search.verdict;
@@ -89,6 +95,21 @@ pub fn judge(program: &Program, condition: &Condition, options: &Options) -> Res
         verdict.racing = search.verdict.racing;
     }
     Ok(verdict)
+}
+
+/// Whether the condition is reached, by the directed search alone: what [`judge`] falls back to.
+pub fn judge_directed(
+    program: &Program,
+    condition: &Condition,
+    options: &Options,
+) -> Result<bool, Error> {
+    let ways = local::all(program, options)?;
+    let mut search = Search::new(program, condition, options, &ways, Goal::Condition);
+    search.budget = options.budget.saturating_mul(40);
+    match search.run() {
+        Flow::GiveUp => Err(Error::TooLarge(search.steps)),
+        _ => Ok(search.verdict.allowed),
+    }
 }
 
 /// All outcomes of all consistent, completed executions, and whether one of them has a race.
@@ -148,6 +169,7 @@ enum Goal {
     Race,
 }
 
+/// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     Continue,
@@ -244,7 +266,11 @@ impl<'a> Search<'a> {
         if self.steps > self.budget {
             return Flow::GiveUp;
         }
-        let ways = self.chosen.iter().zip(self.ways).map(|(way, ways)| &ways[*way]).collect();
+        let ways: Vec<&Local> =
+            self.chosen.iter().zip(self.ways).map(|(way, ways)| &ways[*way]).collect();
+        if !self.fed(&ways) {
+            return Flow::Continue;
+        }
         let Some(candidate) = Candidate::new(self.program, self.options, ways) else {
             return Flow::Continue;
         };
@@ -264,6 +290,22 @@ impl<'a> Search<'a> {
             }
         }
         Flow::Continue
+    }
+
+    /// A quick look before a candidate is put together: whether each read's value is there at all.
+    /// Where bytes could be mixed, the answer is left to the candidate.
+    fn fed(&self, ways: &[&Local]) -> bool {
+        let writes = || ways.iter().flat_map(|way| &way.events).filter(|event| event.is_write());
+        ways.iter().flat_map(|way| &way.events).filter(|event| event.is_read()).all(|read| {
+            let Some(access) = read.access() else { return true };
+            let init = &self.program.memories[access.memory].init;
+            (0..access.bytes).all(|k| init.get((access.offset + k) as usize) == Some(&access.byte(access.offset + k)))
+                || writes().filter_map(|write| write.access()).any(|write| {
+                    write.meets(access)
+                        && (write.value == access.value
+                            || access.object == crate::event::Object::None)
+                })
+        })
     }
 
     fn derive(&mut self, candidate: &Candidate<'_>, graph: &Relation, decisions: &Decisions) -> bool {

@@ -3,5 +3,7 @@
 mod corpus;
 mod families;
 mod mutants;
+mod parser;
 mod random;
+mod scale;
 mod simple;

@@ -696,6 +696,7 @@ fn is_justified(events: &[Event], picked: &[&Run], runs: &[Vec<Run>], from: &Fro
             && a.bytes == b.bytes
             && a.value == b.value
             && a.order == b.order
+            && a.proxy == b.proxy
             && a.atomic.is_some() == b.atomic.is_some()
     };
     loop {
