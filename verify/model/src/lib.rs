@@ -30,6 +30,9 @@
 //! `docs/memory-model.md` explains them with pictures and says what was chosen where the text leaves
 //! room ([`options::Choices`]).
 //!
+//! [`kernel`] takes the threads of compiled kernels instead of a litmus file: that is how a wrapper's
+//! Rust source, through rustc and LLVM, is shown to keep its guarantee.
+//!
 //! What the crate can miss: loops beyond `unroll`, and programs whose values or paths are too many
 //! to enumerate, which are errors and never a verdict.
 
@@ -40,6 +43,7 @@ pub mod causality;
 pub mod coherence;
 pub mod event;
 pub mod execution;
+pub mod kernel;
 pub mod litmus;
 pub mod local;
 pub mod observation;

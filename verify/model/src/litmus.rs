@@ -11,6 +11,8 @@ use std::fmt;
 
 use crate::program::Program;
 
+pub(crate) use parser::compiled_instruction;
+
 /// A litmus test.
 #[derive(Clone, Debug)]
 pub struct Test {

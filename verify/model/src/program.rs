@@ -230,8 +230,9 @@ pub enum Address {
     Register(Register, i64),
 }
 
-/// Bytes between the addresses that registers hold for two neighbouring views.
-const STRIDE_BITS: u32 = 32;
+/// Bytes between the addresses that registers hold for two neighbouring views. Addresses fit 32 bits,
+/// as those of shared memory have to.
+const STRIDE_BITS: u32 = 16;
 
 impl Program {
     /// The number that stands for the address of a view in registers. Never 0.

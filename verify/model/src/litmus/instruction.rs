@@ -219,6 +219,12 @@ impl Reader<'_, '_, '_> {
     fn place(&mut self) -> Result<Address, LitmusError> {
         let place = self.line.clone();
         let name = self.line.word("a location")?;
+        if self.parser.compiled && self.parser.view(&name).is_none() {
+            let mut again = place.clone();
+            let register = self.parser.register(&mut again, "a location or a register")?;
+            let offset = if self.line.take("+") { self.line.number("an offset")? } else { 0 };
+            return Ok(Address::Register(register, offset as i64));
+        }
         let offset = if self.line.take("+") {
             i64::from(self.line.small("an offset in bytes")?)
         } else {

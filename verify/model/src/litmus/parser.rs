@@ -19,6 +19,34 @@ pub struct Parser {
     /// Branches of the present thread, to be resolved at its end: instruction, label, where it stands.
     jumps: Vec<(usize, String, LitmusError)>,
     hypothetical: bool,
+    /// Registers may hold addresses: compiled kernels, not litmus files.
+    pub compiled: bool,
+}
+
+/// One instruction of a compiled kernel, in the grammar of litmus files but with addresses in
+/// registers. `program` knows the locations, and its last thread the registers.
+pub fn compiled_instruction(
+    program: &mut Program,
+    text: &str,
+    file: &str,
+    number: usize,
+) -> Result<Op, LitmusError> {
+    let views = program.views.iter().enumerate().map(|(at, view)| (view.name.clone(), at)).collect();
+    let mut parser = Parser {
+        program: std::mem::take(program),
+        views,
+        labels: HashMap::new(),
+        jumps: vec![],
+        hypothetical: false,
+        compiled: true,
+    };
+    let result = Line::new(file, number, text, 0).and_then(|mut line| {
+        let op = instruction::parse(&mut parser, &mut line)?;
+        line.finish()?;
+        Ok(op)
+    });
+    *program = parser.program;
+    result
 }
 
 pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
@@ -28,6 +56,7 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
         labels: HashMap::new(),
         jumps: vec![],
         hypothetical: false,
+        compiled: false,
     };
     let mut name = None;
     let mut comment = vec![];
