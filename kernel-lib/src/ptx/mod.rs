@@ -22,6 +22,8 @@
 //! these need more: `.shared::cta`: PTX 7.8. `.shared::cluster`: PTX 7.8, sm_90. `.cluster`: PTX 7.8,
 //! sm_90. Below sm_90 there is no `fence.acquire` and no `fence.release`; `fence.acq_rel` serves.
 //!
+//! All forms, by mnemonic, are listed in [`forms`].
+//!
 //! Off the `nvptx64` target the functions type-check and panic when called.
 
 // On other targets the bodies are gone, and with them every use of the arguments.
@@ -53,83 +55,86 @@ macro_rules! device {
 ///
 /// `select!(emit [] scope S, space Sp)` expands to a `match` on each qualifier in turn, whose arms
 /// call the macro `emit!` with the literals chosen: `emit!(".gpu" (".global" reg64 u64))`. The
-/// matches are over constants, so one arm is left in any instance.
+/// matches are over integers in `const` blocks: rustc leaves out the other arms of those before it
+/// generates code, where arms by the hundred, each a block of assembly, would cost a second.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! select {
     ($emit:ident [$($done:tt)*]) => { $emit!($($done)*) };
     ($emit:ident [$($done:tt)*] , $($rest:tt)+) => { select!($emit [$($done)*] $($rest)+) };
 
     ($emit:ident [$($done:tt)*] scope $S:ident $($rest:tt)*) => {
-        match <$S as $crate::scope::Scope>::LEVEL {
-            $crate::scope::Level::Cta => select!($emit [$($done)* ".cta"] $($rest)*),
-            $crate::scope::Level::Cluster => select!($emit [$($done)* ".cluster"] $($rest)*),
-            $crate::scope::Level::Gpu => select!($emit [$($done)* ".gpu"] $($rest)*),
-            $crate::scope::Level::Sys => select!($emit [$($done)* ".sys"] $($rest)*),
+        match const { <$S as $crate::scope::Scope>::LEVEL as u8 } {
+            $crate::ptx::code::LEVEL_CTA => select!($emit [$($done)* ".cta"] $($rest)*),
+            $crate::ptx::code::LEVEL_CLUSTER => select!($emit [$($done)* ".cluster"] $($rest)*),
+            $crate::ptx::code::LEVEL_GPU => select!($emit [$($done)* ".gpu"] $($rest)*),
+            $crate::ptx::code::LEVEL_SYS => select!($emit [$($done)* ".sys"] $($rest)*),
+            // There are no others.
+            _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] within_cluster $S:ident $($rest:tt)*) => {
-        match <$S as $crate::scope::Scope>::LEVEL {
-            $crate::scope::Level::Cta => select!($emit [$($done)* ".cta"] $($rest)*),
-            $crate::scope::Level::Cluster => select!($emit [$($done)* ".cluster"] $($rest)*),
+        match const { <$S as $crate::scope::Scope>::LEVEL as u8 } {
+            $crate::ptx::code::LEVEL_CTA => select!($emit [$($done)* ".cta"] $($rest)*),
+            $crate::ptx::code::LEVEL_CLUSTER => select!($emit [$($done)* ".cluster"] $($rest)*),
             // No type with this level implements `WithinCluster`.
             _ => core::hint::unreachable_unchecked(),
         }
     };
 
     ($emit:ident [$($done:tt)*] load_sem $M:ident $($rest:tt)*) => {
-        match <$M as $crate::sem::Sem>::ORDER {
-            $crate::sem::Order::Relaxed => select!($emit [$($done)* ".relaxed"] $($rest)*),
-            $crate::sem::Order::Acquire => select!($emit [$($done)* ".acquire"] $($rest)*),
+        match const { <$M as $crate::sem::Sem>::ORDER as u8 } {
+            $crate::ptx::code::ORDER_RELAXED => select!($emit [$($done)* ".relaxed"] $($rest)*),
+            $crate::ptx::code::ORDER_ACQUIRE => select!($emit [$($done)* ".acquire"] $($rest)*),
             // No other ordering implements `LoadSem` or `WaitSem`.
             _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] store_sem $M:ident $($rest:tt)*) => {
-        match <$M as $crate::sem::Sem>::ORDER {
-            $crate::sem::Order::Relaxed => select!($emit [$($done)* ".relaxed"] $($rest)*),
-            $crate::sem::Order::Release => select!($emit [$($done)* ".release"] $($rest)*),
+        match const { <$M as $crate::sem::Sem>::ORDER as u8 } {
+            $crate::ptx::code::ORDER_RELAXED => select!($emit [$($done)* ".relaxed"] $($rest)*),
+            $crate::ptx::code::ORDER_RELEASE => select!($emit [$($done)* ".release"] $($rest)*),
             // No other ordering implements `StoreSem`, `RedSem` or `ArriveSem`.
             _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] atom_sem $M:ident $($rest:tt)*) => {
-        match <$M as $crate::sem::Sem>::ORDER {
-            $crate::sem::Order::Relaxed => select!($emit [$($done)* ".relaxed"] $($rest)*),
-            $crate::sem::Order::Acquire => select!($emit [$($done)* ".acquire"] $($rest)*),
-            $crate::sem::Order::Release => select!($emit [$($done)* ".release"] $($rest)*),
-            $crate::sem::Order::AcqRel => select!($emit [$($done)* ".acq_rel"] $($rest)*),
+        match const { <$M as $crate::sem::Sem>::ORDER as u8 } {
+            $crate::ptx::code::ORDER_RELAXED => select!($emit [$($done)* ".relaxed"] $($rest)*),
+            $crate::ptx::code::ORDER_ACQUIRE => select!($emit [$($done)* ".acquire"] $($rest)*),
+            $crate::ptx::code::ORDER_RELEASE => select!($emit [$($done)* ".release"] $($rest)*),
+            $crate::ptx::code::ORDER_ACQ_REL => select!($emit [$($done)* ".acq_rel"] $($rest)*),
             // No other ordering implements `AtomSem`.
             _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] fence_sem $M:ident $($rest:tt)*) => {
-        match <$M as $crate::sem::Sem>::ORDER {
-            $crate::sem::Order::Acquire => select!($emit [$($done)* ".acquire"] $($rest)*),
-            $crate::sem::Order::Release => select!($emit [$($done)* ".release"] $($rest)*),
-            $crate::sem::Order::AcqRel => select!($emit [$($done)* ".acq_rel"] $($rest)*),
-            $crate::sem::Order::Sc => select!($emit [$($done)* ".sc"] $($rest)*),
+        match const { <$M as $crate::sem::Sem>::ORDER as u8 } {
+            $crate::ptx::code::ORDER_ACQUIRE => select!($emit [$($done)* ".acquire"] $($rest)*),
+            $crate::ptx::code::ORDER_RELEASE => select!($emit [$($done)* ".release"] $($rest)*),
+            $crate::ptx::code::ORDER_ACQ_REL => select!($emit [$($done)* ".acq_rel"] $($rest)*),
+            $crate::ptx::code::ORDER_SC => select!($emit [$($done)* ".sc"] $($rest)*),
             // No other ordering implements `FenceSem`.
             _ => core::hint::unreachable_unchecked(),
         }
     };
 
     ($emit:ident [$($done:tt)*] memory $Sp:ident $($rest:tt)*) => {
-        match <$Sp as $crate::ptx::addr::Space>::KIND {
-            $crate::ptx::addr::Kind::Global =>
+        match const { <$Sp as $crate::ptx::addr::Space>::KIND as u8 } {
+            $crate::ptx::code::SPACE_GLOBAL =>
                 select!($emit [$($done)* (".global" reg64 u64)] $($rest)*),
-            $crate::ptx::addr::Kind::SharedCta =>
+            $crate::ptx::code::SPACE_SHARED_CTA =>
                 select!($emit [$($done)* (".shared::cta" reg32 u32)] $($rest)*),
-            $crate::ptx::addr::Kind::SharedCluster =>
+            $crate::ptx::code::SPACE_SHARED_CLUSTER =>
                 select!($emit [$($done)* (".shared::cluster" reg32 u32)] $($rest)*),
             // No other space implements `Memory`.
             _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] shared $Sp:ident $($rest:tt)*) => {
-        match <$Sp as $crate::ptx::addr::Space>::KIND {
-            $crate::ptx::addr::Kind::SharedCta =>
+        match const { <$Sp as $crate::ptx::addr::Space>::KIND as u8 } {
+            $crate::ptx::code::SPACE_SHARED_CTA =>
                 select!($emit [$($done)* ".shared::cta"] $($rest)*),
-            $crate::ptx::addr::Kind::SharedCluster =>
+            $crate::ptx::code::SPACE_SHARED_CLUSTER =>
                 select!($emit [$($done)* ".shared::cluster"] $($rest)*),
             // No other space implements `Shared`.
             _ => core::hint::unreachable_unchecked(),
@@ -137,7 +142,7 @@ macro_rules! select {
     };
 
     ($emit:ident [$($done:tt)*] word $T:ident $($rest:tt)*) => {
-        match <$T as $crate::ptx::word::Word>::BYTES {
+        match const { <$T as $crate::ptx::word::Word>::BYTES } {
             1 => select!($emit [$($done)* (".b8" reg16 u16)] $($rest)*),
             2 => select!($emit [$($done)* (".b16" reg16 u16)] $($rest)*),
             4 => select!($emit [$($done)* (".b32" reg32 u32)] $($rest)*),
@@ -148,34 +153,36 @@ macro_rules! select {
     };
 
     ($emit:ident [$($done:tt)*] add_number $T:ident $($rest:tt)*) => {
-        match <$T as $crate::ptx::atom::Add>::NUMBER {
-            $crate::ptx::atom::Number::U32 => select!($emit [$($done)* (".u32" reg32 u32)] $($rest)*),
-            $crate::ptx::atom::Number::S32 => select!($emit [$($done)* (".s32" reg32 u32)] $($rest)*),
+        match const { <$T as $crate::ptx::atom::Add>::NUMBER as u8 } {
+            $crate::ptx::code::NUMBER_U32 => select!($emit [$($done)* (".u32" reg32 u32)] $($rest)*),
+            $crate::ptx::code::NUMBER_S32 => select!($emit [$($done)* (".s32" reg32 u32)] $($rest)*),
             // Addition modulo 2⁶⁴ is the same for both; PTX has it as `.u64`.
-            $crate::ptx::atom::Number::U64 | $crate::ptx::atom::Number::S64 =>
+            $crate::ptx::code::NUMBER_U64 | $crate::ptx::code::NUMBER_S64 =>
                 select!($emit [$($done)* (".u64" reg64 u64)] $($rest)*),
-            $crate::ptx::atom::Number::F32 => select!($emit [$($done)* (".f32" reg32 u32)] $($rest)*),
-            $crate::ptx::atom::Number::F64 => select!($emit [$($done)* (".f64" reg64 u64)] $($rest)*),
-            $crate::ptx::atom::Number::F16 => select!($emit [$($done)* (".noftz.f16" reg16 u16)] $($rest)*),
-            $crate::ptx::atom::Number::Bf16 => select!($emit [$($done)* (".noftz.bf16" reg16 u16)] $($rest)*),
-            $crate::ptx::atom::Number::F16x2 =>
+            $crate::ptx::code::NUMBER_F32 => select!($emit [$($done)* (".f32" reg32 u32)] $($rest)*),
+            $crate::ptx::code::NUMBER_F64 => select!($emit [$($done)* (".f64" reg64 u64)] $($rest)*),
+            $crate::ptx::code::NUMBER_F16 => select!($emit [$($done)* (".noftz.f16" reg16 u16)] $($rest)*),
+            $crate::ptx::code::NUMBER_BF16 => select!($emit [$($done)* (".noftz.bf16" reg16 u16)] $($rest)*),
+            $crate::ptx::code::NUMBER_F16X2 =>
                 select!($emit [$($done)* (".noftz.f16x2" reg32 u32)] $($rest)*),
-            $crate::ptx::atom::Number::Bf16x2 =>
+            $crate::ptx::code::NUMBER_BF16X2 =>
                 select!($emit [$($done)* (".noftz.bf16x2" reg32 u32)] $($rest)*),
+            // There are no others.
+            _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] min_max_number $T:ident $($rest:tt)*) => {
-        match <$T as $crate::ptx::atom::MinMax>::NUMBER {
-            $crate::ptx::atom::Number::U32 => select!($emit [$($done)* (".u32" reg32 u32)] $($rest)*),
-            $crate::ptx::atom::Number::S32 => select!($emit [$($done)* (".s32" reg32 u32)] $($rest)*),
-            $crate::ptx::atom::Number::U64 => select!($emit [$($done)* (".u64" reg64 u64)] $($rest)*),
-            $crate::ptx::atom::Number::S64 => select!($emit [$($done)* (".s64" reg64 u64)] $($rest)*),
+        match const { <$T as $crate::ptx::atom::MinMax>::NUMBER as u8 } {
+            $crate::ptx::code::NUMBER_U32 => select!($emit [$($done)* (".u32" reg32 u32)] $($rest)*),
+            $crate::ptx::code::NUMBER_S32 => select!($emit [$($done)* (".s32" reg32 u32)] $($rest)*),
+            $crate::ptx::code::NUMBER_U64 => select!($emit [$($done)* (".u64" reg64 u64)] $($rest)*),
+            $crate::ptx::code::NUMBER_S64 => select!($emit [$($done)* (".s64" reg64 u64)] $($rest)*),
             // No float implements `MinMax`.
             _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] bits_32_64 $T:ident $($rest:tt)*) => {
-        match <$T as $crate::ptx::word::Word>::BYTES {
+        match const { <$T as $crate::ptx::word::Word>::BYTES } {
             4 => select!($emit [$($done)* (".b32" reg32 u32)] $($rest)*),
             8 => select!($emit [$($done)* (".b64" reg64 u64)] $($rest)*),
             // No narrower word implements `Bitwise` or `Exchange`.
@@ -183,7 +190,7 @@ macro_rules! select {
         }
     };
     ($emit:ident [$($done:tt)*] bits_16_32_64 $T:ident $($rest:tt)*) => {
-        match <$T as $crate::ptx::word::Word>::BYTES {
+        match const { <$T as $crate::ptx::word::Word>::BYTES } {
             2 => select!($emit [$($done)* (".b16" reg16 u16)] $($rest)*),
             4 => select!($emit [$($done)* (".b32" reg32 u32)] $($rest)*),
             8 => select!($emit [$($done)* (".b64" reg64 u64)] $($rest)*),
@@ -193,7 +200,7 @@ macro_rules! select {
     };
 
     ($emit:ident [$($done:tt)*] cta_group $G:ident $($rest:tt)*) => {
-        match <$G as $crate::ptx::tcgen05::CtaGroup>::CTAS {
+        match const { <$G as $crate::ptx::tcgen05::CtaGroup>::CTAS } {
             1 => select!($emit [$($done)* ".cta_group::1"] $($rest)*),
             2 => select!($emit [$($done)* ".cta_group::2"] $($rest)*),
             // `CtaGroup` is sealed over these.
@@ -201,11 +208,13 @@ macro_rules! select {
         }
     };
     ($emit:ident [$($done:tt)*] mma_kind $K:ident $($rest:tt)*) => {
-        match <$K as $crate::ptx::tcgen05::MmaKind>::KIND {
-            $crate::ptx::tcgen05::KindName::F16 => select!($emit [$($done)* ".kind::f16"] $($rest)*),
-            $crate::ptx::tcgen05::KindName::Tf32 => select!($emit [$($done)* ".kind::tf32"] $($rest)*),
-            $crate::ptx::tcgen05::KindName::F8f6f4 => select!($emit [$($done)* ".kind::f8f6f4"] $($rest)*),
-            $crate::ptx::tcgen05::KindName::I8 => select!($emit [$($done)* ".kind::i8"] $($rest)*),
+        match const { <$K as $crate::ptx::tcgen05::MmaKind>::KIND as u8 } {
+            $crate::ptx::code::KIND_F16 => select!($emit [$($done)* ".kind::f16"] $($rest)*),
+            $crate::ptx::code::KIND_TF32 => select!($emit [$($done)* ".kind::tf32"] $($rest)*),
+            $crate::ptx::code::KIND_F8F6F4 => select!($emit [$($done)* ".kind::f8f6f4"] $($rest)*),
+            $crate::ptx::code::KIND_I8 => select!($emit [$($done)* ".kind::i8"] $($rest)*),
+            // There are no others.
+            _ => core::hint::unreachable_unchecked(),
         }
     };
 }
@@ -219,6 +228,8 @@ pub mod cluster_launch;
 pub mod control;
 pub mod cp_async;
 pub mod fence;
+#[doc = include_str!("forms.md")]
+pub mod forms {}
 pub mod ld;
 pub mod matrix;
 pub mod mbarrier;
@@ -237,6 +248,43 @@ pub mod warp;
 pub mod wgmma;
 pub mod wide;
 pub mod word;
+
+/// The qualifiers' enums as the integers that `select!` matches.
+#[cfg(target_arch = "nvptx64")]
+pub(crate) mod code {
+    macro_rules! codes {
+        ($($name:ident = $value:path;)*) => { $(pub(crate) const $name: u8 = $value as u8;)* };
+    }
+
+    codes! {
+        LEVEL_CTA = crate::scope::Level::Cta;
+        LEVEL_CLUSTER = crate::scope::Level::Cluster;
+        LEVEL_GPU = crate::scope::Level::Gpu;
+        LEVEL_SYS = crate::scope::Level::Sys;
+        ORDER_RELAXED = crate::sem::Order::Relaxed;
+        ORDER_ACQUIRE = crate::sem::Order::Acquire;
+        ORDER_RELEASE = crate::sem::Order::Release;
+        ORDER_ACQ_REL = crate::sem::Order::AcqRel;
+        ORDER_SC = crate::sem::Order::Sc;
+        SPACE_GLOBAL = crate::ptx::addr::Kind::Global;
+        SPACE_SHARED_CTA = crate::ptx::addr::Kind::SharedCta;
+        SPACE_SHARED_CLUSTER = crate::ptx::addr::Kind::SharedCluster;
+        NUMBER_U32 = crate::ptx::atom::Number::U32;
+        NUMBER_S32 = crate::ptx::atom::Number::S32;
+        NUMBER_U64 = crate::ptx::atom::Number::U64;
+        NUMBER_S64 = crate::ptx::atom::Number::S64;
+        NUMBER_F32 = crate::ptx::atom::Number::F32;
+        NUMBER_F64 = crate::ptx::atom::Number::F64;
+        NUMBER_F16 = crate::ptx::atom::Number::F16;
+        NUMBER_BF16 = crate::ptx::atom::Number::Bf16;
+        NUMBER_F16X2 = crate::ptx::atom::Number::F16x2;
+        NUMBER_BF16X2 = crate::ptx::atom::Number::Bf16x2;
+        KIND_F16 = crate::ptx::tcgen05::KindName::F16;
+        KIND_TF32 = crate::ptx::tcgen05::KindName::Tf32;
+        KIND_F8F6F4 = crate::ptx::tcgen05::KindName::F8f6f4;
+        KIND_I8 = crate::ptx::tcgen05::KindName::I8;
+    }
+}
 
 /// The instructions exist on the device only.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -10,7 +10,7 @@
 
 use super::addr::{Addr, Tmem};
 #[cfg(target_arch = "nvptx64")]
-use super::tcgen05::KindName;
+use super::code;
 use super::tcgen05::{CtaGroup, MmaKind, kind};
 
 mod sealed {
@@ -126,11 +126,13 @@ macro_rules! choose {
         }
     };
     ($emit:ident [$($done:tt)*] mma_kind $K:ident $($rest:tt)*) => {
-        match $K::KIND {
-            KindName::F16 => choose!($emit [$($done)* ".kind::f16"] $($rest)*),
-            KindName::Tf32 => choose!($emit [$($done)* ".kind::tf32"] $($rest)*),
-            KindName::F8f6f4 => choose!($emit [$($done)* ".kind::f8f6f4"] $($rest)*),
-            KindName::I8 => choose!($emit [$($done)* ".kind::i8"] $($rest)*),
+        match const { $K::KIND as u8 } {
+            code::KIND_F16 => choose!($emit [$($done)* ".kind::f16"] $($rest)*),
+            code::KIND_TF32 => choose!($emit [$($done)* ".kind::tf32"] $($rest)*),
+            code::KIND_F8F6F4 => choose!($emit [$($done)* ".kind::f8f6f4"] $($rest)*),
+            code::KIND_I8 => choose!($emit [$($done)* ".kind::i8"] $($rest)*),
+            // There are no others.
+            _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] block_kind $K:ident $($rest:tt)*) => {
@@ -432,7 +434,14 @@ mmas! {
 /// # Safety
 /// 1. As for [`mma`](super::tcgen05::mma).
 #[inline(always)]
-pub unsafe fn mma_disable_lanes<K: MmaKind>(d: Addr<Tmem>, a: u64, b: u64, i: u32, lanes: [u32; 4], accumulate: bool) {
+pub unsafe fn mma_disable_lanes<K: MmaKind>(
+    d: Addr<Tmem>,
+    a: u64,
+    b: u64,
+    i: u32,
+    lanes: [u32; 4],
+    accumulate: bool,
+) {
     device! {
         macro_rules! emit {
             ($kind:literal) => {
@@ -461,7 +470,14 @@ pub unsafe fn mma_disable_lanes<K: MmaKind>(d: Addr<Tmem>, a: u64, b: u64, i: u3
 /// # Safety
 /// 1. As for [`mma`](super::tcgen05::mma) with `Group2`.
 #[inline(always)]
-pub unsafe fn mma_disable_lanes_pair<K: MmaKind>(d: Addr<Tmem>, a: u64, b: u64, i: u32, lanes: [u32; 8], accumulate: bool) {
+pub unsafe fn mma_disable_lanes_pair<K: MmaKind>(
+    d: Addr<Tmem>,
+    a: u64,
+    b: u64,
+    i: u32,
+    lanes: [u32; 8],
+    accumulate: bool,
+) {
     device! {
         macro_rules! emit {
             ($kind:literal) => {

@@ -355,17 +355,35 @@ macro_rules! comma {
     ($first:ident $($r:ident)*) => { concat!("{", stringify!($first), "}" $(, ", {", stringify!($r), "}")*) };
 }
 
+/// The names as integers: rustc leaves out the arms of such a `match` that an instance does not take before
+/// it generates code.
+#[cfg(target_arch = "nvptx64")]
+mod code {
+    use super::PairName;
+    pub const F16: u8 = PairName::F16 as u8;
+    pub const BF16: u8 = PairName::Bf16 as u8;
+    pub const TF32: u8 = PairName::Tf32 as u8;
+    pub const E4M3E4M3: u8 = PairName::E4m3E4m3 as u8;
+    pub const E4M3E5M2: u8 = PairName::E4m3E5m2 as u8;
+    pub const E5M2E4M3: u8 = PairName::E5m2E4m3 as u8;
+    pub const E5M2E5M2: u8 = PairName::E5m2E5m2 as u8;
+    pub const S8S8: u8 = PairName::S8S8 as u8;
+    pub const S8U8: u8 = PairName::S8U8 as u8;
+    pub const U8S8: u8 = PairName::U8S8 as u8;
+    pub const U8U8: u8 = PairName::U8U8 as u8;
+}
+
 #[cfg(target_arch = "nvptx64")]
 macro_rules! into_f32 {
     ($emit:ident $P:ident $t:literal) => {
-        match $P::NAME {
-            PairName::F16 => $emit!("k16" ".f32.f16.f16" $t),
-            PairName::Bf16 => $emit!("k16" ".f32.bf16.bf16" $t),
-            PairName::Tf32 => $emit!("k8" ".f32.tf32.tf32" ", 1, 1"),
-            PairName::E4m3E4m3 => $emit!("k32" ".f32.e4m3.e4m3" ", 1, 1"),
-            PairName::E4m3E5m2 => $emit!("k32" ".f32.e4m3.e5m2" ", 1, 1"),
-            PairName::E5m2E4m3 => $emit!("k32" ".f32.e5m2.e4m3" ", 1, 1"),
-            PairName::E5m2E5m2 => $emit!("k32" ".f32.e5m2.e5m2" ", 1, 1"),
+        match const { $P::NAME as u8 } {
+            code::F16 => $emit!("k16" ".f32.f16.f16" $t),
+            code::BF16 => $emit!("k16" ".f32.bf16.bf16" $t),
+            code::TF32 => $emit!("k8" ".f32.tf32.tf32" ", 1, 1"),
+            code::E4M3E4M3 => $emit!("k32" ".f32.e4m3.e4m3" ", 1, 1"),
+            code::E4M3E5M2 => $emit!("k32" ".f32.e4m3.e5m2" ", 1, 1"),
+            code::E5M2E4M3 => $emit!("k32" ".f32.e5m2.e4m3" ", 1, 1"),
+            code::E5M2E5M2 => $emit!("k32" ".f32.e5m2.e5m2" ", 1, 1"),
             // No integers implement `IntoF32`.
             _ => core::hint::unreachable_unchecked(),
         }
@@ -374,12 +392,12 @@ macro_rules! into_f32 {
 #[cfg(target_arch = "nvptx64")]
 macro_rules! into_f16 {
     ($emit:ident $P:ident $t:literal) => {
-        match $P::NAME {
-            PairName::F16 => $emit!("k16" ".f16.f16.f16" $t),
-            PairName::E4m3E4m3 => $emit!("k32" ".f16.e4m3.e4m3" ", 1, 1"),
-            PairName::E4m3E5m2 => $emit!("k32" ".f16.e4m3.e5m2" ", 1, 1"),
-            PairName::E5m2E4m3 => $emit!("k32" ".f16.e5m2.e4m3" ", 1, 1"),
-            PairName::E5m2E5m2 => $emit!("k32" ".f16.e5m2.e5m2" ", 1, 1"),
+        match const { $P::NAME as u8 } {
+            code::F16 => $emit!("k16" ".f16.f16.f16" $t),
+            code::E4M3E4M3 => $emit!("k32" ".f16.e4m3.e4m3" ", 1, 1"),
+            code::E4M3E5M2 => $emit!("k32" ".f16.e4m3.e5m2" ", 1, 1"),
+            code::E5M2E4M3 => $emit!("k32" ".f16.e5m2.e4m3" ", 1, 1"),
+            code::E5M2E5M2 => $emit!("k32" ".f16.e5m2.e5m2" ", 1, 1"),
             // No others implement `IntoF16`.
             _ => core::hint::unreachable_unchecked(),
         }
@@ -388,11 +406,11 @@ macro_rules! into_f16 {
 #[cfg(target_arch = "nvptx64")]
 macro_rules! into_s32 {
     ($emit:ident $P:ident $t:literal) => {
-        match $P::NAME {
-            PairName::S8S8 => $emit!("k32" ".s32.s8.s8" ""),
-            PairName::S8U8 => $emit!("k32" ".s32.s8.u8" ""),
-            PairName::U8S8 => $emit!("k32" ".s32.u8.s8" ""),
-            PairName::U8U8 => $emit!("k32" ".s32.u8.u8" ""),
+        match const { $P::NAME as u8 } {
+            code::S8S8 => $emit!("k32" ".s32.s8.s8" ""),
+            code::S8U8 => $emit!("k32" ".s32.s8.u8" ""),
+            code::U8S8 => $emit!("k32" ".s32.u8.s8" ""),
+            code::U8U8 => $emit!("k32" ".s32.u8.u8" ""),
             // No floats implement `IntoS32`.
             _ => core::hint::unreachable_unchecked(),
         }

@@ -81,7 +81,10 @@ pub unsafe fn st_b128<M: StoreSem, S: Scope, Sp: Memory>(addr: Addr<Sp>, value: 
 /// # Safety
 /// As for [`ld_b128`]; the object is writable.
 #[inline(always)]
-pub unsafe fn atom_exch_b128<M: AtomSem, S: Scope, Sp: Memory>(addr: Addr<Sp>, value: u128) -> u128 {
+pub unsafe fn atom_exch_b128<M: AtomSem, S: Scope, Sp: Memory>(
+    addr: Addr<Sp>,
+    value: u128,
+) -> u128 {
     device! {
         let (low, high) = halves(value);
         let (old_low, old_high): (u64, u64);

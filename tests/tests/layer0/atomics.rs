@@ -39,10 +39,7 @@ fn core_atomics_lose_their_ordering_and_ours_keep_it() {
     assert_eq!(said("core_fence_seq_cst"), ["fence.sc.sys"]);
 
     assert_eq!(said("baton_add_acq_rel"), ["atom.acq_rel.gpu.global.add.u32"]);
-    assert_eq!(
-        said("baton_add_sequential"),
-        ["fence.sc.sys", "atom.acquire.sys.global.add.u32"]
-    );
+    assert_eq!(said("baton_add_sequential"), ["fence.sc.sys", "atom.acquire.sys.global.add.u32"]);
     assert_eq!(said("baton_swap_acq_rel"), ["atom.acq_rel.gpu.global.exch.b32"]);
     assert_eq!(said("baton_cas_acq_rel"), ["atom.acq_rel.gpu.global.cas.b32"]);
     assert_eq!(said("baton_load_acquire"), ["ld.acquire.gpu.global.b32"]);

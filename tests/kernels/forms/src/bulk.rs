@@ -1,7 +1,7 @@
 //! Asynchronous copies.
 
-use baton::ptx::addr::{Addr, Generic, Global, SharedCluster, SharedCta};
 use baton::float::{bf16, bf16x2, f16, f16x2};
+use baton::ptx::addr::{Addr, Generic, Global, SharedCluster, SharedCta};
 use baton::ptx::policy::Policy;
 use baton::ptx::tcgen05::{Group1, Group2};
 use baton::ptx::tensor::Im2col;

@@ -2,10 +2,10 @@
 
 use baton::float::f16x2;
 use baton::ptx::addr::{Addr, SharedCta};
-use baton::ptx::{matrix, wgmma};
 use baton::ptx::wgmma::pair::{
     Bf16, E4m3E4m3, E4m3E5m2, E5m2E4m3, E5m2E5m2, F16, S8S8, S8U8, Tf32, U8S8, U8U8,
 };
+use baton::ptx::{matrix, wgmma};
 
 kernel! {
     warpgroup_groups {

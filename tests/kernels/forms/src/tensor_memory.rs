@@ -4,8 +4,8 @@ use baton::ptx::addr::{Addr, SharedCluster, SharedCta, Tmem};
 use baton::ptx::tcgen05::kind::{F8f6f4, F16, I8, Tf32};
 use baton::ptx::tcgen05::{self, Group1, Group2};
 use baton::ptx::tcgen05_mma::{
-    self, Buffer0, Buffer1, Buffer2, Buffer3, Discard, Fill, LastUse, Mxf4, Mxf4Block32, Mxf4nvf4Block16,
-    Mxf4nvf4Block32, Mxf4nvf4Vec2, Mxf4nvf4Vec4, Mxf8f6f4, Mxf8f6f4Block32, Use,
+    self, Buffer0, Buffer1, Buffer2, Buffer3, Discard, Fill, LastUse, Mxf4, Mxf4Block32,
+    Mxf4nvf4Block16, Mxf4nvf4Block32, Mxf4nvf4Vec2, Mxf4nvf4Vec4, Mxf8f6f4, Mxf8f6f4Block32, Use,
 };
 use baton::ptx::tcgen05_move::{self, Lanes16x64, Lanes16x128, Lanes16x256};
 
