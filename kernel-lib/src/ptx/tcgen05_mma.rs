@@ -8,6 +8,9 @@
 //! ISA: *tcgen05.mma*, *tcgen05.mma.sp*, *tcgen05.mma.ws*, *tcgen05.mma.ws.sp*. Left out: combinations of
 //! these (a collector with block scales, with sparse A or with lanes left out).
 
+// An instruction has as many operands as it has.
+#![allow(clippy::too_many_arguments)]
+
 use super::addr::{Addr, Tmem};
 #[cfg(target_arch = "nvptx64")]
 use super::code;

@@ -1,6 +1,6 @@
 //! Moving data in and out of tensor memory by the other shapes, and within it.
 //!
-//! [`cp`] and [`shift`] are asynchronous operations of one thread that a `commit` completes, as an MMA is. The
+//! `cp` and `shift` are asynchronous operations of one thread that a `commit` completes, as an MMA is. The
 //! loads and stores are those of [`tcgen05`](super::tcgen05) with other shapes: how many lanes, and how many
 //! bits of each lane, one register of the warp covers.
 //!

@@ -152,7 +152,7 @@ fn replace_qualifier(text: &str, spelling: &str, name: &str) -> String {
 }
 
 /// Parts a set of tuples into products of sets.
-fn boxes<'a>(tuples: BTreeSet<Vec<&'a str>>) -> Vec<Vec<BTreeSet<&'a str>>> {
+fn boxes(tuples: BTreeSet<Vec<&str>>) -> Vec<Vec<BTreeSet<&str>>> {
     let Some(first) = tuples.first() else { return Vec::new() };
     let sets: Vec<BTreeSet<&str>> =
         (0..first.len()).map(|i| tuples.iter().map(|tuple| tuple[i]).collect()).collect();
