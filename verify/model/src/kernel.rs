@@ -248,6 +248,11 @@ impl<'a> Translator<'a> {
             }
             _ => {}
         }
+        // Each modelled thread is alone in its warp.
+        if let ("activemask", Some(Ptx::Register(to))) = (opcode, instruction.operands.first()) {
+            let one = Operand::Immediate(1);
+            return Ok(Op::Alu(Alu::Move, WORD, to.0 as usize, [one, ZERO, ZERO]));
+        }
         if let Some(op) = self.arithmetic(instruction)? {
             return Ok(op);
         }
@@ -361,6 +366,25 @@ impl<'a> Translator<'a> {
         })
     }
 
+    /// The number that a register holds, if a single instruction sets it and sets it to one.
+    fn constant(&self, register: usize) -> Option<i64> {
+        let body = self.function.body.as_ref()?;
+        let sets = |instruction: &&baton_ptx::Instruction| {
+            matches!(instruction.operands.first(), Some(Ptx::Register(to)) if to.0 as usize == register)
+                && !matches!(instruction.opcode(), "st" | "red" | "bar")
+        };
+        let mut setting = body.instructions.iter().filter(sets);
+        match (setting.next(), setting.next()) {
+            (Some(only), None) if only.opcode() == "mov" && only.guard.is_none() => {
+                match only.operands.get(1) {
+                    Some(Ptx::Int(number)) => Some(*number),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     fn operand_text(
         &self,
         instruction: &baton_ptx::Instruction,
@@ -386,6 +410,10 @@ impl<'a> Translator<'a> {
                 text + "]"
             }
             other => match self.operand(instruction, other)? {
+                // Numbers of barriers and of bytes stand in registers that are set once.
+                Operand::Register(register) if matches!(instruction.opcode(), "bar" | "barrier" | "cp") => {
+                    self.constant(register).map_or_else(|| format!("r{register}"), |n| n.to_string())
+                }
                 Operand::Register(register) => format!("r{register}"),
                 Operand::Immediate(number) => format!("{}", number as i128),
             },
