@@ -96,6 +96,7 @@ pub mod stages;
 pub mod staging;
 pub mod tile;
 pub mod token;
+pub mod wgmma;
 
 #[doc(hidden)]
 pub mod macro_support {
@@ -120,7 +121,7 @@ pub mod prelude {
     pub use crate::global::{GlobalPtr, ReadOnly, TensorMap};
     pub use crate::layout::NoShared;
     pub use crate::scope::{Cluster, Gpu, Sys};
-    pub use crate::stages::{ByBulk, ByMma, ByThreads, Stages};
+    pub use crate::stages::{ByBulk, ByMma, ByThreads, ByWgmma, Stages};
     pub use crate::staging::Staging;
     pub use crate::tile::{Linear, Tile};
     pub use crate::token::{Cta, Exit, Set, Thread, Warp, Warpgroup, warp, warpgroup};

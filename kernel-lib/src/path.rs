@@ -15,6 +15,9 @@
 //! | bulk copy, write | anyone | its phase observed: `wait`, or `try_wait` that returned true | B6, C5 |
 //! | bulk copy, read | threads, write | `cp.async.bulk.wait_group.read` by the issuer, then the set's barrier | B7, B10, B11 |
 //! | `tcgen05.mma`, read of operands | bulk copy, write | `tcgen05.commit` and its phase | D5, D6 |
+//! | `wgmma`, read of operands | bulk copy, write | `wgmma.commit_group`, a `wait_group` that covers the group, then the hand-over | E3 |
+//! | threads, registers | `wgmma` | `wgmma.fence` | E1 |
+//! | `wgmma`, registers | threads | `wgmma.commit_group`, `wgmma.wait_group` 0 | E2 |
 //! | `tcgen05.mma`, accumulator | `tcgen05.ld` | `commit`, its phase, `tcgen05.fence::after_thread_sync` | D1, D5 |
 //! | `tcgen05.ld` | `tcgen05.mma`, other thread | `wait::ld`, `fence::before_thread_sync`, hand-over, `fence::after_thread_sync` | D2, D3 |
 //!
@@ -28,6 +31,8 @@ pub enum ByThreads {}
 pub enum ByBulk {}
 /// Drained by `tcgen05.mma`, which reads its operands through the async proxy.
 pub enum ByMma {}
+/// Drained by `wgmma`, which reads its operands through the async proxy.
+pub enum ByWgmma {}
 
 /// Handed over to be filled.
 pub enum Empty {}
@@ -49,6 +54,10 @@ pub enum ObservedRelaxed {}
 pub enum Full {}
 /// Matrix instructions that read it have been issued.
 pub enum ReadByMma {}
+/// Matrix instructions of a warpgroup that read it have been issued.
+pub enum ReadByWgmma {}
+/// A `wgmma.wait_group` has covered the instructions that read it.
+pub enum Multiplied {}
 /// A bulk copy that reads it is under way.
 pub enum InFlight {}
 /// A flag says when it may be read; the flag has not been seen.
@@ -59,6 +68,15 @@ pub struct ReleasedAt<F>(core::marker::PhantomData<F>);
 pub enum Arrived {}
 /// Handed over by a protocol, contents and all; this set has not touched it yet.
 pub enum Handed {}
+
+/// A product whose registers are the threads'.
+pub enum Settled {}
+/// A product whose registers are the instructions', behind `wgmma.fence`.
+pub enum WgmmaFenced {}
+/// Instructions that write the product have been issued, and belong to no group yet.
+pub enum Issued {}
+/// Instructions that write the product are under way, in groups.
+pub enum Committed {}
 
 /// An accumulator that matrix instructions write.
 pub enum Accumulating {}
@@ -182,8 +200,10 @@ pub trait HandsBackTo<Next> {}
     message = "matrix instructions still read this stage: it is `{Self}`",
     label = "not complete",
     note = "rule D6 (and D5): `tcgen05.mma` is asynchronous, and only `tcgen05.commit` makes the barrier wait for it \
-            (PTX ISA 9.7.16.6.2)",
-    note = "call `.release_by_commit(&mut t)`: the commit itself arrives on the empty barrier when the reads have ended"
+            (PTX ISA 9.7.16.6.2): call `.release_by_commit(&mut t)`; the commit itself arrives on the empty barrier when the reads \
+            have ended",
+    note = "rule E3: `wgmma` reads the stage until a `wgmma.wait_group` covers its group (PTX ISA 9.7.15.7.3): pass the stage to \
+            `product.commit_group(&mut wg, stage)`, and release what `wait_group` gives back"
 )]
 pub trait ReadsEnded {}
 
@@ -263,6 +283,50 @@ pub trait BeforeThreadSync {}
 )]
 pub trait MatrixWritable {}
 
+/// `wgmma.fence` stands between the threads' last access to the registers and what follows.
+#[diagnostic::on_unimplemented(
+    message = "the product's registers have not been handed to `wgmma`: it is `{Self}`",
+    label = "missing `wgmma.fence`",
+    note = "rule E1: `wgmma.fence` stands before the first `wgmma.mma_async`, and whenever threads have touched the registers (PTX ISA \
+            9.7.15.7.1)",
+    note = "call `.fence(&mut wg)` on the product first"
+)]
+pub trait FencedForWgmma {}
+
+/// No instruction under way uses the registers.
+#[diagnostic::on_unimplemented(
+    message = "the product's registers belong to `wgmma` instructions: it is `{Self}`",
+    label = "missing `wgmma.wait_group`",
+    note = "rule E2: the registers of `wgmma.mma_async` are read and written only behind a `wgmma.wait_group` that covers its group, and \
+            not between `wgmma.fence` and the instruction (PTX ISA 9.7.15.7.1, 9.7.15.7.3)",
+    note = "call `.commit_group(&mut wg, stage)` and `.wait_group::<0, _>(&mut wg)`, which gives the product and the stages back"
+)]
+pub trait RegistersSettled {}
+
+/// Instructions have been issued that belong to no group yet.
+#[diagnostic::on_unimplemented(
+    message = "no `wgmma.mma_async` of this product waits for its group: it is `{Self}`",
+    note = "rule E2: `commit_group` follows `mma_async`"
+)]
+pub trait HasIssued {}
+
+/// Groups are under way, and nothing that belongs to none.
+#[diagnostic::on_unimplemented(
+    message = "what `wgmma` was issued for this product is in no group: it is `{Self}`",
+    label = "missing `wgmma.commit_group`",
+    note = "rules E2 and E3: `wgmma.wait_group` waits for groups, and `wgmma.commit_group` makes one of what was issued (PTX ISA \
+            9.7.15.7.2)",
+    note = "call `.commit_group(&mut wg, stage)` first"
+)]
+pub trait HasCommitted {}
+
+/// The stage may be an operand of `wgmma`.
+#[diagnostic::on_unimplemented(
+    message = "this stage is not handed over to be read: it is `{Self}`",
+    note = "rules B6 and C5: `wgmma` reads what the consumer's `wait(&mut wg)` handed out"
+)]
+pub trait ReadableByWgmma {}
+
 /// This thread has arrived on the barrier and may wait for its phase.
 #[diagnostic::on_unimplemented(
     message = "this thread has not arrived on the barrier: the region is `{Self}`",
@@ -298,16 +362,23 @@ facts! {
     Filling: PollConfirmed Acquired VisibleToTheSet ReadsUnfenced;
     Written: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
     Synced: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
-    WrittenFenced: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByBulk>;
+    WrittenFenced: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma, ByBulk>;
     ReadFenced: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
     Polled: FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
     Awaited: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
     ObservedRelaxed: PollConfirmed FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
-    Full: FlagObserved PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive;
+    Full: FlagObserved PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByWgmma;
     ReadByMma: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
+    ReadByWgmma: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
+    Multiplied: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
     InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced Writable StoreInFlight HandsOnTo<ByBulk>;
     Arrived: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents HasArrived;
     Handed: PollConfirmed FillCompleted Acquired Writable HasContents;
+
+    Settled: RegistersSettled;
+    WgmmaFenced: FencedForWgmma;
+    Issued: FencedForWgmma HasIssued;
+    Committed: FencedForWgmma HasCommitted;
 
     Accumulating: AfterThreadSync LoadsEnded BeforeThreadSync MatrixWritable;
     Observed: MmaCompleted LoadsEnded;

@@ -13,8 +13,10 @@
 //! | filled | drained | the producer | the consumer |
 //! |---|---|---|---|
 //! | [`ByBulk`] | [`ByMma`] | `acquire`, `load` | `wait`, `acc.mma`, `release_by_commit` |
+//! | [`ByBulk`] | [`ByWgmma`] | `acquire`, `load` | `wait`, `product.mma_async`, `wait_group`, `release` |
 //! | [`ByBulk`] | [`ByThreads`] | `acquire`, `load` | `wait`, `get`, `fence_proxy_async`, `release` |
 //! | [`ByThreads`] | [`ByMma`] | `acquire`, `fill`, `fence_proxy_async`, `publish` | `wait`, `acc.mma`, `release_by_commit` |
+//! | [`ByThreads`] | [`ByWgmma`] | `acquire`, `fill`, `fence_proxy_async`, `publish` | `wait`, `product.mma_async`, `wait_group`, `release` |
 //! | [`ByThreads`] | [`ByThreads`] | `acquire`, `fill`, `publish` | `wait`, `get`, `release` |
 //!
 //! # Why a hand-over is one
@@ -35,7 +37,7 @@ use crate::path::{
     PollConfirmed, Polled, ProxyFence, ReadByMatrix, ReadByMma, ReadsEnded, ReadsUnfenced, Synced,
     VisibleToTheSet, Writable, Written,
 };
-pub use crate::path::{ByBulk, ByMma, ByThreads};
+pub use crate::path::{ByBulk, ByMma, ByThreads, ByWgmma};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
 use crate::require;
@@ -83,6 +85,7 @@ pub trait Drain: sealed::Sealed + 'static {}
 impl sealed::Sealed for ByThreads {}
 impl sealed::Sealed for ByBulk {}
 impl sealed::Sealed for ByMma {}
+impl sealed::Sealed for ByWgmma {}
 impl Fill for ByThreads {
     type Closed<'k, Tag> = ();
     const ASYNCHRONOUS: bool = false;
@@ -93,6 +96,7 @@ impl Fill for ByBulk {
 }
 impl Drain for ByThreads {}
 impl Drain for ByMma {}
+impl Drain for ByWgmma {}
 
 impl<const N: u32, D, F, R> sealed::Sealed for Stages<N, D, F, R> {}
 impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> {

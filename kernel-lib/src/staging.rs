@@ -88,6 +88,12 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
         StagingBuffer::new(self.base)
     }
 
+    /// Address of the buffer.
+    #[inline(always)]
+    pub(crate) fn base(&self) -> Addr<SharedCta> {
+        self.base
+    }
+
     /// `fence.proxy.async` in each thread of the set: orders its stores to the buffer before the bulk copy's reads
     /// (rule B1).
     ///

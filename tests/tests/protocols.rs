@@ -111,7 +111,10 @@ fn a_hand_over_that_is_left_out_is_noticed() {
                 .unwrap_or_else(|error| panic!("{protocol:?}, line {line}: {error}"));
             let noticed = SIZES.iter().find_map(|&size| goes_wrong(protocol, size, &emulator));
             let (seed, how) = noticed.unwrap_or_else(|| panic!("{protocol:?}, line {line}"));
-            println!("{protocol:?}, line {line}, seed {seed}: {}", how.lines().next().unwrap_or(""));
+            println!(
+                "{protocol:?}, line {line}, seed {seed}: {}",
+                how.lines().next().unwrap_or("")
+            );
         }
     }
 }

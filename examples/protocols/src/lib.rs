@@ -79,7 +79,8 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let Size { ctas, rounds, elements } = size;
     let each = (0..elements as u64).collect::<Vec<_>>();
-    let launch = |grid: Grid, call| -> Result<LaunchReport, Error> { device.launch(module, grid, call) };
+    let launch =
+        |grid: Grid, call| -> Result<LaunchReport, Error> { device.launch(module, grid, call) };
     let outcome = |launch, expected: Vec<u32>, found: &Buffer<u32>| {
         let verdict = Verdict::exact(&expected, &found.to_vec()?);
         Ok(Outcome { launch, verdict })
@@ -134,10 +135,8 @@ pub fn run(
             let mut state = SyncBuffer::new(device)?;
             let mut table = Buffer::poisoned(device, 100)?;
             let mut output = Buffer::poisoned(device, elements)?;
-            let call = protocols_kernel::once(
-                (state.reset()?, table.as_arg_mut()),
-                output.as_arg_mut(),
-            );
+            let call =
+                protocols_kernel::once((state.reset()?, table.as_arg_mut()), output.as_arg_mut());
             let launch = launch(ctas.into(), call)?;
             outcome(launch, each.iter().map(|i| entry(i % 100)).collect(), &output)
         }
@@ -154,9 +153,8 @@ pub fn run(
             let launch = launch(ctas.into(), call)?;
             for _ in 0..rounds {
                 let at = |i: usize| cells[i % elements];
-                cells = (0..elements)
-                    .map(|i| cell(at(i + elements - 1), at(i), at(i + 1)))
-                    .collect();
+                cells =
+                    (0..elements).map(|i| cell(at(i + elements - 1), at(i), at(i + 1))).collect();
             }
             outcome(launch, cells, if rounds % 2 == 0 { &front } else { &back })
         }
@@ -170,7 +168,8 @@ pub fn run(
         Protocol::Queue => {
             // Small, so that it is full at times.
             const PLACES: usize = 4;
-            let (mut places, mut lock) = (SyncBuffer::array(device, PLACES + 2)?, SyncBuffer::new(device)?);
+            let (mut places, mut lock) =
+                (SyncBuffer::array(device, PLACES + 2)?, SyncBuffer::new(device)?);
             let mut numbers = Buffer::<u32>::poisoned(device, PLACES)?;
             let all = (ctas * rounds) as usize;
             let mut seen = Buffer::zeroed(device, all)?;
@@ -184,4 +183,3 @@ pub fn run(
         }
     }
 }
-

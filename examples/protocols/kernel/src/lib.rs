@@ -122,11 +122,7 @@ pub fn last(
 
 /// The first CTA computes a table, and all copy it, each thread its elements of the output.
 #[baton::kernel(threads = 64)]
-pub fn once(
-    cta: Cta<'_, NoShared, THREADS>,
-    table: Once<u32>,
-    output: GlobalPtr<u32>,
-) -> Exit<'_> {
+pub fn once(cta: Cta<'_, NoShared, THREADS>, table: Once<u32>, output: GlobalPtr<u32>) -> Exit<'_> {
     let mut cta = cta;
     let mut mine = output.partition(&cta);
     let table = table.get_or_fill(&mut cta, entry);

@@ -1,0 +1,75 @@
+//! What the host does for the kernel: inputs, the launch on tiles, and what every element has to be.
+//!
+//! The inputs are small whole numbers, so that every sum is exact in f32, in any order.
+
+use baton::float::bf16;
+use baton_host::{Buffer, Device, Error, Image, Matrix, Module};
+use example_common::{Numbers, Outcome, Verdict};
+use gemm_hopper_kernel::{TILE_K, TILE_M, TILE_N};
+
+/// The kernel, compiled by the build script.
+pub static KERNELS: Image = baton_host::image!("gemm_hopper_kernel");
+
+/// Extents: C is `m` × `n`, and each of its elements is a sum of `k` products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows of A and of C.
+    pub m: usize,
+    /// Rows of B and columns of C.
+    pub n: usize,
+    /// Columns of A and of B.
+    pub k: usize,
+}
+
+/// The tensor unit wants rows to begin at multiples of 16 bytes: `columns` of `size` bytes, rounded up to that.
+fn stride(columns: usize, size: usize) -> usize {
+    columns.next_multiple_of(16 / size)
+}
+
+/// Multiplies two matrices of this shape on `ctas` CTAs.
+pub fn run(
+    device: &Device,
+    module: &Module,
+    shape: Shape,
+    ctas: u32,
+    seed: u64,
+) -> Result<Outcome, Error> {
+    let Shape { m, n, k } = shape;
+    let mut numbers = Numbers::new(seed);
+    // From -4 to 3.
+    let mut matrix = |rows: usize| -> Vec<f32> {
+        (0..rows * k).map(|_| (numbers.bits() % 8) as f32 - 4.0).collect()
+    };
+    let (a, b) = (matrix(m), matrix(n));
+    let pitch = stride(k, 2);
+    let upload = |values: &[f32]| {
+        let mut padded = Vec::with_capacity(values.len() / k * pitch);
+        for row in values.chunks(k) {
+            padded.extend(row.iter().map(|&value| bf16::from_f32(value)));
+            padded.resize(padded.len().next_multiple_of(pitch), bf16::from_f32(0.0));
+        }
+        Buffer::from_slice(device, &padded)
+    };
+    let (a_buffer, b_buffer) = (upload(&a)?, upload(&b)?);
+    let c_pitch = stride(n, 4);
+    let mut c = Buffer::<f32>::poisoned(device, m * c_pitch)?;
+
+    let call = gemm_hopper_kernel::gemm(
+        a_buffer.tensor_map(Matrix::new(m as u64, k as u64).with_pitch(pitch as u64))?,
+        b_buffer.tensor_map(Matrix::new(n as u64, k as u64).with_pitch(pitch as u64))?,
+        c.tensor_map_mut(Matrix::new(m as u64, n as u64).with_pitch(c_pitch as u64))?,
+        m.div_ceil(TILE_M) as u32,
+        n.div_ceil(TILE_N) as u32,
+        k.div_ceil(TILE_K) as u32,
+    );
+    let launch = device.launch(module, ctas, call)?;
+
+    let found: Vec<f32> = c.to_vec()?.chunks(c_pitch).flat_map(|row| row[..n].to_vec()).collect();
+    let mut expected = Vec::with_capacity(m * n);
+    for row in a.chunks(k) {
+        expected.extend(
+            b.chunks(k).map(|column| row.iter().zip(column).map(|(a, b)| a * b).sum::<f32>()),
+        );
+    }
+    Ok(Outcome { launch, verdict: Verdict::exact(&expected, &found) })
+}

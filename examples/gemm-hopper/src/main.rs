@@ -1,0 +1,47 @@
+//! A product on Hopper's tensor cores: run it, check every element, report.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser;
+use example_common::{Options, Report, while_waiting};
+use gemm_hopper::{KERNELS, Shape, run};
+
+/// Matrix multiplication on Hopper's tensor cores. Needs a GPU: the emulator has no wgmma
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Rows of A and of C
+    #[arg(short, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    m: u32,
+
+    /// Rows of B, columns of C
+    #[arg(short, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    n: u32,
+
+    /// Columns of A and of B
+    #[arg(short, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    k: u32,
+
+    /// CTAs, which share the tiles of C
+    #[arg(long, default_value_t = 132, value_parser = clap::value_parser!(u32).range(1..))]
+    ctas: u32,
+
+    #[command(flatten)]
+    options: Options,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.options.conclude(multiply(&arguments))
+}
+
+fn multiply(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+    let Arguments { m, n, k, ctas, options } = arguments;
+    let (device, module) = options.open(&KERNELS)?;
+    let shape = Shape { m: *m as usize, n: *n as usize, k: *k as usize };
+    let run = || run(&device, &module, shape, *ctas, options.seed);
+    let outcome = while_waiting("running the kernel", run)?;
+    let mut report = Report::new(&device, &module, "gemm");
+    report.row("product", format!("{m} x {n}, sums of {k}"), format!("{m}x{n}x{k}"));
+    Ok(report.conclude(&outcome))
+}

@@ -1,0 +1,543 @@
+//! Products in registers: `wgmma`, the asynchronous matrix instructions of a warpgroup (sm_90a).
+//!
+//! A [`Product`] is a tile of 64 × N in the registers of a warpgroup's 128 threads. Its type says to whom the registers
+//! belong: to the threads, or to instructions under way. Stages of a ring that [`ByWgmma`](crate::path::ByWgmma) drains
+//! are the operands; a stage goes into the group that reads it and comes out of the wait that covers the group:
+//!
+//! ```text
+//!   Settled ──fence──▶ WgmmaFenced ──mma_async──▶ Issued ──commit_group──▶ Committed ──wait_group::<0>──▶ Settled
+//!                                                   ▲                        │ ▲
+//!                                                   └───────mma_async────────┘ └─wait_group::<1>: the older stages
+//! ```
+//!
+//! # Why it is ordered
+//! `wgmma.fence` orders the threads' accesses to the registers before the instructions (E1, ISA 9.7.15.7.1); instructions of
+//! one shape into one tile follow each other without another. A group is complete when `wgmma.wait_group` says so, and
+//! with it its accesses to registers and to shared memory (E2, E3, ISA 9.7.15.7.3). Groups belong to the warpgroup, and a
+//! wait that lets `n` be incomplete means the newest `n` of all of them; so groups of another product in between make a
+//! wait longer, and never too short.
+//!
+//! ```
+//! use baton::prelude::*;
+//! use baton::global::Store;
+//! use baton::wgmma::Product;
+//!
+//! type A = Tile<bf16, 64, 64>;
+//! type B = Tile<bf16, 128, 64>;
+//! type C = Tile<f32, 64, 128>;
+//!
+//! baton::shared! {
+//!     pub struct Smem in smem { ab: Stages<4, (A, B), ByBulk, ByWgmma>, c: Staging<C> }
+//! }
+//!
+//! /// One tile of C = A · Bᵀ.
+//! #[baton::kernel(threads = 160)]
+//! fn tile(
+//!     cta: Cta<'_, Smem, 160>,
+//!     a: TensorMap<A>,
+//!     b: TensorMap<B>,
+//!     c: TensorMap<C, Store>,
+//!     steps: u32,
+//! ) -> Exit<'_> {
+//!     let (cta, smem::Parts { ab, c: staging, .. }) = cta.claim();
+//!     let (mut loads, mut stages) = ab.split();
+//!     let (joined, (stored, loaded)) = cta.roles((
+//!         warpgroup(move |mut wg| {
+//!             let product = Product::<[f32; 64], _>::new(&mut wg).fence(&mut wg);
+//!             let stage = stages.wait(&mut wg);
+//!             let (product, stage) = product.mma_async(&mut wg, stage);
+//!             let mut product = product.commit_group(&mut wg, stage);
+//!             for _ in 1..steps {
+//!                 let stage = stages.wait(&mut wg);
+//!                 let (next, stage) = product.mma_async(&mut wg, stage);
+//!                 let (next, read) = next.commit_group(&mut wg, stage).wait_group::<1, _>(&mut wg);
+//!                 read.release(&mut wg);
+//!                 product = next;
+//!             }
+//!             let (product, read) = product.wait_group::<0, _>(&mut wg);
+//!             read.release(&mut wg);
+//!             let mut staging = staging.open(&mut wg);
+//!             staging.put_product(&mut wg, &product, |sum| sum);
+//!             staging.fence_proxy_async(&mut wg).store(&mut wg, c.at(0, 0)).finish(&mut wg)
+//!         }),
+//!         warp(move |w| {
+//!             w.elect(move |mut t| {
+//!                 for step in 0..steps as i32 {
+//!                     loads.acquire(&mut t).load(&mut t, (a.at(0, 64 * step), b.at(0, 64 * step)));
+//!                 }
+//!                 loads.finish(&mut t)
+//!             })
+//!         }),
+//!     ));
+//!     joined.exit((loaded, stored))
+//! }
+//! # fn main() {}
+//! ```
+
+use core::marker::PhantomData;
+
+use crate::float::{bf16, f16};
+use crate::path::{
+    ByWgmma, Committed, FencedForWgmma, HasCommitted, HasIssued, Issued, Multiplied, ReadByWgmma,
+    ReadableByWgmma, RegistersSettled, Settled, SourceFree, WgmmaFenced, Writable,
+};
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCta};
+use crate::ptx::wgmma::{Accumulator, Pair, pair};
+use crate::require;
+use crate::shared_access::write;
+use crate::stages::{Ring, Slot};
+use crate::staging::StagingBuffer;
+use crate::tile::{BulkTile, Element, PANEL_ROW_BYTES, StageData, Tile};
+use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP, Warpgroup};
+
+/// A whole warpgroup.
+#[diagnostic::on_unimplemented(
+    message = "`wgmma` is issued by a warpgroup together, and `{Self}` is not one",
+    label = "needs the token of a warpgroup",
+    note = "rule E4: `wgmma.fence`, `mma_async`, `commit_group` and `wait_group` are `.sync.aligned` instructions of all 128 threads of a \
+            warpgroup, which hold the product together (PTX ISA 9.7.15)",
+    note = "give the role four warps: `warpgroup(move |mut wg| …)`"
+)]
+pub trait WholeWarpgroup: Set {}
+impl<R: RolePosition> WholeWarpgroup for Warpgroup<'_, R> {}
+
+/// A tile of 64 × N in the registers of the warpgroup `S`, in a state of [`crate::path`]; `Flight` holds the stages that
+/// groups under way read, the oldest group first.
+#[must_use = "instructions that were issued are waited for"]
+pub struct Product<D, S, State = Settled, Flight = ()> {
+    values: D,
+    started: bool,
+    flight: Flight,
+    types: Marks<(S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+/// Registers of a product: `[f32; N / 2]` for 64 × N.
+pub trait Registers: Copy {
+    /// All zero.
+    #[doc(hidden)]
+    const ZERO: Self;
+}
+impl<const L: usize> Registers for [f32; L] {
+    const ZERO: Self = [0.0; L];
+}
+
+impl<D: Registers, S: Set> Product<D, S> {
+    /// A product of zeros.
+    #[inline(always)]
+    pub fn new(warpgroup: &mut S) -> Self
+    where
+        S: WholeWarpgroup,
+    {
+        let _ = warpgroup;
+        Product {
+            values: D::ZERO,
+            started: false,
+            flight: (),
+            types: PhantomData,
+            stays: PhantomData,
+        }
+    }
+}
+
+impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
+    #[inline(always)]
+    fn become_state<Next, NextFlight>(
+        self,
+        flight: impl FnOnce(Flight) -> NextFlight,
+    ) -> Product<D, S, Next, NextFlight> {
+        let Product { values, started, flight: old, .. } = self;
+        Product { values, started, flight: flight(old), types: PhantomData, stays: PhantomData }
+    }
+
+    /// Hands the registers to the instructions that follow.
+    ///
+    /// # PTX
+    /// `wgmma.fence.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.1).
+    #[inline(always)]
+    pub fn fence<T>(
+        self, // E1: nobody touches the registers between the fence and the instructions
+        warpgroup: &mut T,
+    ) -> Product<D, S, WgmmaFenced>
+    where
+        T: SameSet<S> + WholeWarpgroup,
+        State: RegistersSettled,
+    {
+        let _ = warpgroup;
+        // SAFETY: all threads of the warpgroup are here, by the token.
+        unsafe { ptx::wgmma::fence() };
+        self.become_state(|_| ())
+    }
+
+    /// Issues the instructions that add the product of the stage's two tiles, A (64 × K) and B (N × K, transposed).
+    ///
+    /// # PTX
+    /// One `wgmma.mma_async.sync.aligned.m64nNk16` for each 16 columns of K, PTX 8.0, sm_90a (ISA 9.7.15.5.2).
+    #[inline(always)]
+    pub fn mma_async<'k, T, RingTag, R, RS, SlotState>(
+        mut self,
+        warpgroup: &mut T,
+        stage: Slot<'k, RingTag, R, RS, SlotState>,
+    ) -> (Product<D, S, Issued, Flight>, Slot<'k, RingTag, R, RS, ReadByWgmma>)
+    where
+        T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
+        State: FencedForWgmma,
+        R: Ring<Drain = ByWgmma>,
+        R::Data: Multiplies<D>,
+        RS: Set,
+        SlotState: ReadableByWgmma,
+    {
+        let _ = warpgroup;
+        // SAFETY: all threads of the warpgroup are here; the stage was acquired and its contents are the async proxy's or
+        // fenced for it; the registers are the instructions' since the fence. The stage goes back behind the wait that
+        // covers the group, or not at all.
+        self.values = unsafe { R::Data::issue(self.values, stage.data(), self.started) };
+        self.started = true;
+        (self.become_state(|flight| flight), stage.become_state())
+    }
+
+    /// Makes a group of what was issued; `read` are the stages that it reads.
+    ///
+    /// # PTX
+    /// `wgmma.commit_group.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.2).
+    #[inline(always)]
+    pub fn commit_group<T, G>(
+        self, // E2: only a wait gives the registers back
+        warpgroup: &mut T,
+        read: G, // E3: only a wait gives the stages back
+    ) -> Product<D, S, Committed, Flight::With<G>>
+    where
+        T: SameSet<S> + WholeWarpgroup,
+        State: HasIssued,
+        G: ReadTogether<S>,
+        Flight: Groups,
+    {
+        let _ = warpgroup;
+        // SAFETY: all threads of the warpgroup are here, by the token.
+        unsafe { ptx::wgmma::commit_group() };
+        self.become_state(|flight| flight.with(read))
+    }
+
+    /// Waits until at most the newest `N` groups are incomplete, and gives back the stages that the others read; with
+    /// `N` = 0 also the registers.
+    ///
+    /// # PTX
+    /// `wgmma.wait_group.sync.aligned N`, PTX 8.0, sm_90a (ISA 9.7.15.7.3). With `N` = 0 the registers pass through it, so
+    /// that no use moves above.
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn wait_group<const N: u32, T>(
+        self,
+        warpgroup: &mut T,
+    ) -> (Product<D, S, Flight::State, Flight::Rest>, Flight::Done)
+    where
+        T: SameSet<S> + WholeWarpgroup,
+        State: HasCommitted,
+        Flight: Waits<S, N>,
+        D: Accumulator<pair::F16>,
+    {
+        let _ = warpgroup;
+        let Product { mut values, started, flight, .. } = self;
+        if N == 0 {
+            // SAFETY: all threads of the warpgroup are here, by the token.
+            values = unsafe { ptx::wgmma::wait_group_of::<pair::F16, D, 0>(values) };
+        } else {
+            // SAFETY: as above.
+            unsafe { ptx::wgmma::wait_group::<N>() };
+        }
+        // SAFETY: just waited for.
+        let (rest, done) = unsafe { flight.split() };
+        (Product { values, started, flight: rest, types: PhantomData, stays: PhantomData }, done)
+    }
+
+    /// This thread's elements: with `r` = 16 · warp + lane / 4 and `c` = 2 · (lane % 4), elements 4 j and 4 j + 1 are those in
+    /// row `r`, columns 8 j + `c` and the next; 4 j + 2 and 4 j + 3 those in row `r` + 8 (ISA 9.7.15.5.1.1).
+    #[inline(always)]
+    pub fn values(&self) -> D
+    where
+        State: RegistersSettled,
+    {
+        self.values
+    }
+}
+
+/// Stages that one group reads: a stage, or a pair.
+pub trait ReadTogether<S> {
+    /// The same stages when the reads have ended.
+    type Ended;
+    /// # Safety
+    /// 1. A wait has covered the group.
+    #[doc(hidden)]
+    unsafe fn ended(self) -> Self::Ended;
+}
+
+impl<'k, Tag, R: Ring, RS: Set, S: SameSet<RS>> ReadTogether<S>
+    for Slot<'k, Tag, R, RS, ReadByWgmma>
+{
+    type Ended = Slot<'k, Tag, R, RS, Multiplied>;
+    #[inline(always)]
+    unsafe fn ended(self) -> Self::Ended {
+        self.become_state()
+    }
+}
+
+impl<S, A: ReadTogether<S>, B: ReadTogether<S>> ReadTogether<S> for (A, B) {
+    type Ended = (A::Ended, B::Ended);
+    #[inline(always)]
+    unsafe fn ended(self) -> Self::Ended {
+        // SAFETY: the caller's promise.
+        unsafe { (self.0.ended(), self.1.ended()) }
+    }
+}
+
+/// The groups under way, the oldest first.
+pub trait Groups {
+    /// With one more.
+    type With<G>;
+    #[doc(hidden)]
+    fn with<G>(self, newest: G) -> Self::With<G>;
+}
+impl Groups for () {
+    type With<G> = (G,);
+    #[inline(always)]
+    fn with<G>(self, newest: G) -> (G,) {
+        (newest,)
+    }
+}
+impl<A> Groups for (A,) {
+    type With<G> = (A, G);
+    #[inline(always)]
+    fn with<G>(self, newest: G) -> (A, G) {
+        (self.0, newest)
+    }
+}
+impl<A, B> Groups for (A, B) {
+    type With<G> = (A, B, G);
+    #[inline(always)]
+    fn with<G>(self, newest: G) -> (A, B, G) {
+        (self.0, self.1, newest)
+    }
+}
+
+/// Groups of which a wait lets the newest `N` be incomplete.
+#[diagnostic::on_unimplemented(
+    message = "a wait that lets {N} groups be incomplete does not fit the groups under way: `{Self}`",
+    note = "rules E2 and E3: `wait_group::<0>` waits for all; `wait_group::<1>` for all but the newest of two, `wait_group::<2>` for all but \
+            the newest two of three (PTX ISA 9.7.15.7.3)"
+)]
+pub trait Waits<S, const N: u32> {
+    /// [`Settled`] when nothing is under way any more, else [`Committed`].
+    type State;
+    /// What is still under way.
+    type Rest;
+    /// The stages that are free.
+    type Done;
+    /// # Safety
+    /// 1. The wait has returned.
+    #[doc(hidden)]
+    unsafe fn split(self) -> (Self::Rest, Self::Done);
+}
+impl<S, A: ReadTogether<S>> Waits<S, 0> for (A,) {
+    type State = Settled;
+    type Rest = ();
+    type Done = A::Ended;
+    #[inline(always)]
+    unsafe fn split(self) -> ((), A::Ended) {
+        // SAFETY: the caller's promise.
+        ((), unsafe { self.0.ended() })
+    }
+}
+impl<S, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for (A, B) {
+    type State = Settled;
+    type Rest = ();
+    type Done = (A::Ended, B::Ended);
+    #[inline(always)]
+    unsafe fn split(self) -> ((), Self::Done) {
+        // SAFETY: the caller's promise.
+        ((), unsafe { (self.0.ended(), self.1.ended()) })
+    }
+}
+impl<S, A: ReadTogether<S>, B> Waits<S, 1> for (A, B) {
+    type State = Committed;
+    type Rest = (B,);
+    type Done = A::Ended;
+    #[inline(always)]
+    unsafe fn split(self) -> ((B,), A::Ended) {
+        // SAFETY: the caller's promise; the newest group is B.
+        ((self.1,), unsafe { self.0.ended() })
+    }
+}
+impl<S, A: ReadTogether<S>, B, C> Waits<S, 2> for (A, B, C) {
+    type State = Committed;
+    type Rest = (B, C);
+    type Done = A::Ended;
+    #[inline(always)]
+    unsafe fn split(self) -> ((B, C), A::Ended) {
+        // SAFETY: the caller's promise; the newest groups are B and C.
+        ((self.1, self.2), unsafe { self.0.ended() })
+    }
+}
+
+/// Element types of two bytes that `wgmma` multiplies.
+pub trait Factor: Element {
+    /// The instruction's types.
+    type Pair: Pair;
+}
+impl Factor for f16 {
+    type Pair = pair::F16;
+}
+impl Factor for bf16 {
+    type Pair = pair::Bf16;
+}
+
+/// A pair of K-major tiles whose product fits the registers `D`.
+///
+/// # Safety
+/// `issue` reads the two tiles at their places, nothing else.
+#[diagnostic::on_unimplemented(
+    message = "the product of `{Self}` does not fit the registers `{D}`",
+    label = "shapes or types do not fit",
+    note = "rule D14: a warpgroup multiplies a 64 × K tile by an N × K tile of the same type, bf16 or f16, into `[f32; N / 2]` (PTX \
+            ISA 9.7.15.2)",
+    note = "a stage for it is `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
+)]
+pub unsafe trait Multiplies<D> {
+    /// # Safety
+    /// 1. All threads of a warpgroup call it, with registers that are the instructions' since a fence, for a stage whose
+    ///    contents the async proxy may read until a wait covers the group.
+    #[doc(hidden)]
+    unsafe fn issue(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D;
+}
+
+/// Bytes of K that one instruction takes from each row: 16 elements of two bytes.
+const K_BYTES: u32 = 32;
+
+/// The matrix descriptor of a K-major tile in the 128-byte swizzle, without its address (ISA 9.7.15.5.1.2.2): stride
+/// between groups of eight rows 1024 bytes, swizzle mode 1. The leading offset is not used in this mode.
+const DESCRIPTOR: u64 = (1024 >> 4) << 32 | 1 << 16 | 1 << 62;
+
+/// The descriptor of what begins at `address`.
+#[inline(always)]
+fn descriptor(address: Addr<SharedCta>) -> u64 {
+    DESCRIPTOR | ((address.raw() as u64 & 0x3_FFFF) >> 4)
+}
+
+// SAFETY: the descriptors name the two tiles, panel by panel.
+unsafe impl<E: Factor, const N: usize, const K: usize, const L: usize> Multiplies<[f32; L]>
+    for (Tile<E, 64, K>, Tile<E, N, K>)
+where
+    [f32; L]: Accumulator<E::Pair>,
+{
+    #[inline(always)]
+    unsafe fn issue(mut registers: [f32; L], stage: Addr<SharedCta>, accumulate: bool) -> [f32; L] {
+        const {
+            require(
+                2 * L == N,
+                "rule D14: a product of 64 × N is `[f32; N / 2]` in each thread of the warpgroup, and B's tile has N rows",
+            );
+        };
+        let a = descriptor(stage);
+        let b = descriptor(
+            stage.offset(
+                <Tile<E, 64, K> as StageData>::BYTES
+                    .next_multiple_of(<Tile<E, N, K> as StageData>::ALIGN),
+            ),
+        );
+        let steps = const { PANEL_ROW_BYTES as u32 / K_BYTES };
+        let mut panel = 0;
+        while panel < <Tile<E, 64, K> as BulkTile>::PANELS {
+            let mut step = 0;
+            while step < steps {
+                let a_at = (panel * (64 * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
+                let b_at = (panel * (N * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
+                // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not
+                // overflow.
+                registers = unsafe {
+                    ptx::wgmma::mma_async::<E::Pair, [f32; L]>(
+                        registers,
+                        a + a_at as u64,
+                        b + b_at as u64,
+                        accumulate || panel > 0 || step > 0,
+                    )
+                };
+                step += 1;
+            }
+            panel += 1;
+        }
+        registers
+    }
+}
+
+impl<'k, Tag, E: Element, const N: usize, S: Set, State>
+    StagingBuffer<'k, Tag, Tile<E, 64, N>, S, State>
+{
+    /// Writes a product into the buffer: each thread the elements that it holds, which are no other thread's (rule A13).
+    #[inline(always)]
+    pub fn put_product<T, const L: usize>(
+        &mut self,
+        warpgroup: &mut T,
+        product: &Product<[f32; L], S>,
+        convert: impl Fn(f32) -> E,
+    ) where
+        T: SameSet<S> + WholeWarpgroup,
+        State: Writable + SourceFree,
+    {
+        const {
+            require(2 * L == N, "rule D14: the staging buffer has the shape of the product, 64 × N")
+        };
+        let rank = warpgroup.rank();
+        let row = 16 * (rank / WARP) + rank % WARP / 4;
+        let col = 2 * (rank % 4);
+        let base = self.base();
+        for_each(product.values(), |i, value| {
+            let (row, col) = (row + 8 * (i / 2 % 2), col + 8 * (i / 4) + i % 2);
+            let at = base.offset(Tile::<E, 64, N>::offset(row, col));
+            // SAFETY: inside the tile, and this thread's own.
+            unsafe { write(at, convert(value)) };
+        });
+    }
+}
+
+/// Calls `each` for every register, one call after the other in the code: a loop would index the registers, which
+/// then lie in memory.
+#[inline(always)]
+fn for_each<const L: usize>(values: [f32; L], mut each: impl FnMut(u32, f32)) {
+    macro_rules! calls {
+        ($($i:literal)*) => {$(
+            if $i < L {
+                each($i, values[$i]);
+            }
+        )*};
+    }
+    calls! {
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
+        16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47
+        48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
+        64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79
+        80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95
+        96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111
+        112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DESCRIPTOR, for_each};
+
+    #[test]
+    fn each_register_is_visited_once_and_in_order() {
+        let mut seen = [0.0; 12];
+        for_each([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0], |i, value| {
+            seen[i as usize] += value;
+        });
+        assert_eq!(seen, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]);
+    }
+
+    #[test]
+    fn matrix_descriptor_is_the_documented_bit_pattern() {
+        // Stride 64 in units of 16 bytes at bit 32, leading offset 1 at bit 16, 128-byte swizzle (1) at bit 62.
+        assert_eq!(DESCRIPTOR, 0x4000_0040_0001_0000);
+    }
+}
