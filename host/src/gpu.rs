@@ -157,7 +157,6 @@ fn is_lost(DriverError(error): DriverError) -> bool {
             | Is::CUDA_ERROR_INVALID_PC
             | Is::CUDA_ERROR_LAUNCH_FAILED
             | Is::CUDA_ERROR_EXTERNAL_DEVICE
-            | Is::CUDA_ERROR_UNKNOWN
     )
 }
 

@@ -30,6 +30,11 @@
 //! memory fit. A launch waits for the kernel, so the borrows of a [`Call`](baton::launch::Call) cover
 //! all of its accesses.
 //!
+//! # Work that is not waited for
+//! A [`Stream`] takes launches and copies and returns at once. Each buffer has a reservation that
+//! knows which stream reads or writes it, so everything that touches a buffer waits for what it must
+//! and for nothing else; see [`reservation`] for the rules, and [`Stream`] for an example.
+//!
 //! # Choosing a device
 //! `BATON_DEVICE` = `auto`, `gpu`, `gpu:N` or `emulator` overrides [`Device::auto`]. A machine
 //! without a driver is an ordinary case: `auto` gives the emulator, and asking for a GPU is an
@@ -62,7 +67,7 @@ pub use module::{Code, Module};
 pub use pinned::Pinned;
 pub use stream::{
     Argument, Arguments, Capture, Graph, KernelTaking, Read, ReadTiles, Stream, StreamFence,
-    StreamReport, Write, WriteTiles, read, read_tiles, write, write_tiles,
+    StreamReport, Write, WriteTiles, Zeroed, read, read_tiles, write, write_tiles, zeroed,
 };
 pub use sync_buffer::SyncBuffer;
 pub use tensor_map::Matrix;

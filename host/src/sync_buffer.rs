@@ -42,6 +42,16 @@ impl<const N: usize> SyncBuffer<N> {
         Ok(Self { words: Buffer::alloc(device, len)? })
     }
 
+    /// The words, and their buffer, in which the caller zeroes them in the order of a stream before the launch that
+    /// is given them.
+    pub(crate) fn lend_unzeroed(&mut self) -> (&Buffer<u32>, SyncWords<'_, N>) {
+        let objects = self.words.len().checked_div(N).unwrap_or(1) as u64;
+        let (device, address) = (self.words.device().id(), self.words.address());
+        // SAFETY: (1) the buffer's words, which the borrow keeps for the launch alone, and which nothing else can reach
+        // before it; (2) the caller zeroes them.
+        (&self.words, unsafe { SyncWords::from_raw(device, address, objects) })
+    }
+
     /// Zeroes the words and gives them to one launch.
     pub fn reset(&mut self) -> Result<SyncWords<'_, N>, Error> {
         self.words.fill(0)?;

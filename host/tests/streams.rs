@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
+use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape, SyncWords};
+use baton::protocol::SpinLock;
 use baton_host::reservation::{Fence, Waited};
 use baton_host::{
-    BadLaunch, Binary, Buffer, Device, EmulatorOptions, Error, Image, KernelInfo, Pinned, read,
-    write,
+    BadLaunch, Binary, Buffer, Device, EmulatorOptions, Error, Image, KernelInfo, Pinned,
+    SyncBuffer, read, write, zeroed,
 };
 
 static KERNELS: Image = Image {
@@ -16,7 +17,7 @@ static KERNELS: Image = Image {
         ptx: include_str!("by_hand.ptx"),
         lines: "",
         cubin: None,
-        kernels: &[kernel("scale"), kernel("print"), kernel("trap")],
+        kernels: &[kernel("scale"), kernel("print"), kernel("trap"), kernel("count")],
     }],
 };
 
@@ -45,6 +46,14 @@ fn scale<'a>(
 fn trap<'a>(_output: DeviceSliceMut<'a, f32>) -> Call<'a> {
     // SAFETY: the entry takes no parameters.
     unsafe { Call::new("trap", SHAPE, Params::new()) }
+}
+
+/// The parameter of a protocol of one word.
+fn count<'a>(lock: (SyncWords<'a, 1>, DeviceSliceMut<'a, u32>)) -> Call<'a> {
+    let mut params = Params::new();
+    SpinLock::<u32>::push(lock, &mut params);
+    // SAFETY: the entry takes the four words of such a parameter, of one thread.
+    unsafe { Call::new("count", Shape { threads: [1; 3], ..SHAPE }, params) }
 }
 
 fn print<'a>() -> Call<'a> {
@@ -348,4 +357,33 @@ fn foreign_and_unfitting_buffers_are_refused() {
     let empty = Buffer::<f32>::zeroed(&here, 0).unwrap();
     let mut other = Buffer::<f32>::zeroed(&here, 0).unwrap();
     stream.copy(&empty, &mut other).unwrap().synchronize().unwrap();
+}
+
+#[test]
+fn the_words_of_a_protocol_are_zeroed_for_each_launch() {
+    for seed in 0..16 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let (mut s1, s2) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut words = SyncBuffer::<1>::new(&device).unwrap();
+        let mut seen: Vec<_> = (0..4).map(|_| Buffer::poisoned(&device, 2).unwrap()).collect();
+        for (turn, seen) in seen.iter_mut().enumerate() {
+            let lock = (zeroed(&mut words), write(seen));
+            [&s1, &s2][turn % 2].launch(&module, 2, count, (lock,)).unwrap();
+        }
+        for seen in &seen {
+            let mut seen = seen.to_vec().unwrap();
+            seen.sort_unstable();
+            assert_eq!(seen, [0u32, 1], "seed {seed}");
+        }
+        // In a graph too.
+        let lock = (zeroed(&mut words), write(&mut seen[0]));
+        let mut graph = s1.capture(|capture| capture.launch(&module, 2, count, (lock,))).unwrap();
+        for stream in [&s1, &s2, &s1] {
+            graph.launch(stream).unwrap();
+        }
+        let mut seen = seen[0].to_vec().unwrap();
+        seen.sort_unstable();
+        assert_eq!(seen, [0u32, 1], "seed {seed}");
+    }
 }

@@ -168,12 +168,11 @@ impl Streams {
                 // Every cell is recorded once.
                 let _ = cell.set(ended);
             }
+            // What follows a failure is not done, but memory is given back.
+            Some(Entry::Work(work)) if entries.failed.is_some() && !work.is_free() => drop(work),
             Some(Entry::Work(work)) => {
-                if entries.failed.is_none() || matches!(work, Work::Free(_)) {
-                    let done = work.run(machine, &mut entries.reports);
-                    if let Err(error) = done {
-                        entries.failed.get_or_insert_with(|| Failure::new(error));
-                    }
+                if let Err(error) = work.run(machine, &mut entries.reports) {
+                    entries.failed.get_or_insert_with(|| Failure::new(error));
                 }
             }
         }
@@ -185,6 +184,10 @@ impl Streams {
 }
 
 impl Work {
+    fn is_free(&self) -> bool {
+        matches!(self, Self::Free(_))
+    }
+
     fn run(
         self,
         machine: &mut Machine,

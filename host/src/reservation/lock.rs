@@ -246,12 +246,20 @@ impl<F, S> fmt::Debug for Guard<'_, F, S> {
 
 /// Slots could not be reserved. The lock is still held, so that the caller can do something else
 /// about the work.
-#[derive(Debug)]
 pub struct Unreserved<'r, F, S> {
     /// The lock.
     pub guard: Guard<'r, F, S>,
     /// Why.
     pub reason: ReserveError,
+}
+
+impl<F, S> fmt::Debug for Unreserved<'_, F, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unreserved")
+            .field("guard", &self.guard)
+            .field("reason", &self.reason)
+            .finish()
+    }
 }
 
 impl<F, S> From<Unreserved<'_, F, S>> for ReserveError {

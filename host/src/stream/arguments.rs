@@ -2,17 +2,18 @@
 //!
 //! A buffer is an argument only together with what the kernel does with it, so that no launch can
 //! forget to wait: `read(&buffer)` where the kernel takes a `ReadOnly<T>`, `write(&mut buffer)` where it
-//! takes a `GlobalPtr<T>`, and the same with `_tiles` for tensor maps.
+//! takes a `GlobalPtr<T>`, the same with `_tiles` for tensor maps, and `zeroed(&mut words)` with its
+//! array for a protocol.
 
 use std::sync::Arc;
 
 use baton::global::{Load, Store};
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, DeviceValue, TensorMap};
+use baton::launch::{Call, DeviceSlice, DeviceSliceMut, DeviceValue, SyncWords, TensorMap};
 use baton::tile::{BulkTile, Element};
 
 use crate::memory::{Allocation, Resource};
 use crate::reservation::Access;
-use crate::{Buffer, Error, Matrix};
+use crate::{Buffer, Error, Matrix, SyncBuffer};
 
 /// A buffer that a kernel reads. Made by [`read`].
 #[derive(Debug)]
@@ -33,6 +34,10 @@ pub struct WriteTiles<'a, Tile> {
     allocation: Arc<Allocation>,
     map: TensorMap<'a, Tile, Store>,
 }
+
+/// The words of a protocol, zeroed for the launch. Made by [`zeroed`].
+#[derive(Debug)]
+pub struct Zeroed<'a, const N: usize>(&'a mut SyncBuffer<N>);
 
 /// The kernel reads `buffer`: it waits for those that write it.
 pub fn read<T: DeviceValue>(buffer: &Buffer<T>) -> Read<'_, T> {
@@ -62,13 +67,23 @@ pub fn write_tiles<T: Element + DeviceValue, Tile: BulkTile<Element = T>>(
     Ok(WriteTiles { allocation, map: buffer.tensor_map_mut(matrix)? })
 }
 
+/// The kernel synchronises its CTAs by `words`, which are zero when it begins (rule A14): the stream
+/// zeroes them right before it.
+pub fn zeroed<const N: usize>(words: &mut SyncBuffer<N>) -> Zeroed<'_, N> {
+    Zeroed(words)
+}
+
 /// What a launch touches, as its arguments say.
 #[derive(Default)]
-pub struct Touched(pub(super) Vec<(Arc<dyn Resource>, Access)>);
+pub struct Touched {
+    pub(super) resources: Vec<(Arc<dyn Resource>, Access)>,
+    /// Addresses and bytes of what is to be zeroed first.
+    pub(super) zeroes: Vec<(u64, usize)>,
+}
 
 impl Touched {
     fn by(&mut self, allocation: Arc<Allocation>, access: Access) {
-        self.0.push((allocation, access));
+        self.resources.push((allocation, access));
     }
 }
 
@@ -77,7 +92,7 @@ impl Touched {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a launch on a stream for the kernel's `{Host}`",
     label = "not what the kernel takes, or without its access",
-    note = "rule G1: a buffer is passed with what the kernel does with it, so that the launch waits: `read(&buffer)` for a `DeviceSlice`, `write(&mut buffer)` for a `DeviceSliceMut`, `read_tiles(&buffer, matrix)?` or `write_tiles(&mut buffer, matrix)?` for a `TensorMap`",
+    note = "rule G1: a buffer is passed with what the kernel does with it, so that the launch waits: `read(&buffer)` for a `DeviceSlice`, `write(&mut buffer)` for a `DeviceSliceMut`, `read_tiles(&buffer, matrix)?` or `write_tiles(&mut buffer, matrix)?` for a `TensorMap`, `zeroed(&mut words)` for `SyncWords`",
     note = "rule G6: a launch passes what the kernel's signature says: numbers of the same type, all of them and in order"
 )]
 pub trait Argument<'a, Host>: sealed::Sealed {
@@ -118,6 +133,36 @@ impl<'a, Tile> Argument<'a, TensorMap<'a, Tile, Store>> for WriteTiles<'a, Tile>
     fn resolve(self, touched: &mut Touched) -> TensorMap<'a, Tile, Store> {
         touched.by(self.allocation, Access::Write);
         self.map
+    }
+}
+
+impl<const N: usize> sealed::Sealed for Zeroed<'_, N> {}
+impl<'a, const N: usize> Argument<'a, SyncWords<'a, N>> for Zeroed<'a, N> {
+    fn resolve(self, touched: &mut Touched) -> SyncWords<'a, N> {
+        let (buffer, words) = self.0.lend_unzeroed();
+        touched.by(Arc::clone(&buffer.allocation), Access::Overwrite);
+        touched.zeroes.push((buffer.address(), buffer.bytes()));
+        words
+    }
+}
+
+// A protocol's words with its array, and with a second one.
+impl<A, B> sealed::Sealed for (A, B) {}
+impl<'a, A: Argument<'a, Ha>, Ha, B: Argument<'a, Hb>, Hb> Argument<'a, (Ha, Hb)> for (A, B) {
+    fn resolve(self, touched: &mut Touched) -> (Ha, Hb) {
+        (self.0.resolve(touched), self.1.resolve(touched))
+    }
+}
+
+impl<A, B, C> sealed::Sealed for (A, B, C) {}
+impl<'a, A, Ha, B, Hb, C, Hc> Argument<'a, (Ha, Hb, Hc)> for (A, B, C)
+where
+    A: Argument<'a, Ha>,
+    B: Argument<'a, Hb>,
+    C: Argument<'a, Hc>,
+{
+    fn resolve(self, touched: &mut Touched) -> (Ha, Hb, Hc) {
+        (self.0.resolve(touched), self.1.resolve(touched), self.2.resolve(touched))
     }
 }
 

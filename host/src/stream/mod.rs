@@ -1,17 +1,9 @@
 //! Streams: work that is done in order, beside that of other streams.
 //!
 //! A [`Stream`] takes launches, copies and fills, and returns before they are done. What they touch is
-//! given as [`read(&buffer)`](read) or [`write(&mut buffer)`](write), and that is all there is to say
+//! given as [`read(&buffer)`](read) or [`write(&mut buffer)`](write()), and that is all there is to say
 //! about order: the stream is told to wait for exactly what the buffers' reservations say (see
 //! [`reservation`](crate::reservation)).
-//!
-//! ```ignore
-//! let (first, second) = (device.stream()?, device.stream()?);
-//! first.launch(&module, 64, scale_kernel::scale, (read(&a), write(&mut b), 2.0))?;
-//! second.launch(&module, 64, scale_kernel::scale, (read(&a), write(&mut c), 3.0))?; // beside the first
-//! first.fill(&mut a, 0)?;   // waits for the second: it reads `a`
-//! let values = c.to_vec()?; // waits on the host, for what writes `c`
-//! ```
 //!
 //! - *One wait for each other stream* at most, and none for the stream's own work, which is in order
 //!   anyway.
@@ -47,8 +39,8 @@ use crate::reservation::{
 use crate::{Buffer, Device, Error, Module, Pinned};
 
 pub use arguments::{
-    Argument, Arguments, KernelTaking, Read, ReadTiles, Write, WriteTiles, read, read_tiles, write,
-    write_tiles,
+    Argument, Arguments, KernelTaking, Read, ReadTiles, Write, WriteTiles, Zeroed, read,
+    read_tiles, write, write_tiles, zeroed,
 };
 pub use capture::{Capture, Graph};
 use fence::Progress;
@@ -59,6 +51,14 @@ use queue::{Point, Queue};
 pub(crate) use queue::Graph as RawGraph;
 
 /// An order of work on a device. Made by [`Device::stream`].
+///
+/// ```ignore
+/// let (first, second) = (device.stream()?, device.stream()?);
+/// first.launch(&module, 64, scale_kernel::scale, (read(&a), write(&mut b), 2.0))?;
+/// second.launch(&module, 64, scale_kernel::scale, (read(&a), write(&mut c), 3.0))?; // beside the first
+/// first.fill(&mut a, 0)?;   // waits for the second stream, which reads `a`
+/// let values = c.to_vec()?; // waits on the host for what writes `c`
+/// ```
 ///
 /// It may be used from several threads; each piece of work has its place in the order from when it was
 /// given. Dropped, it still does all that it was given.
@@ -105,8 +105,8 @@ impl Stream {
     /// Launches a kernel on `grid` CTAs.
     ///
     /// `kernel` is the function that `#[baton::kernel]` made for the host, and `arguments` are its
-    /// arguments as a tuple, buffers as [`read`] or [`write`] and tensor maps as [`read_tiles`] or
-    /// [`write_tiles`].
+    /// arguments as a tuple, buffers as [`read`] or [`write()`], tensor maps as [`read_tiles`] or
+    /// [`write_tiles`], and a protocol as a tuple of [`zeroed`] words and its array.
     ///
     /// The borrows of the buffers end when this returns, and the kernel may not have begun. That is
     /// safe, because everything that can reach a buffer asks its reservation first.

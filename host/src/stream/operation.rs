@@ -6,6 +6,7 @@ use std::sync::Arc;
 use baton::launch::DeviceValue;
 
 use super::arguments::{Arguments, KernelTaking, Touched};
+use super::capture;
 use super::queue::{HostAddress, Queue};
 use crate::launch::{self, Grid};
 use crate::memory::{Allocation, Resource};
@@ -36,12 +37,23 @@ impl<'w> Operation<'w> {
             .map_err(|problem| Error::BadLaunch { kernel: name, problem })?;
         let code = Arc::clone(&module.code);
         let loaded = Arc::clone(code.loaded());
-        touched.0.push((code, Access::Keep));
-        Ok(Self {
-            touched: touched.0,
-            label: name.into(),
-            work: Box::new(move |queue| queue.launch(&loaded, grid, &call)),
-        })
+        touched.resources.push((code, Access::Keep));
+        let Touched { resources, zeroes } = touched;
+        let work = move |queue: &dyn Queue| {
+            let launch = || {
+                for &(address, bytes) in zeroes.iter().filter(|(_, bytes)| *bytes > 0) {
+                    queue.fill(address, bytes, 0)?;
+                }
+                queue.launch(&loaded, grid, &call)
+            };
+            launch().inspect_err(|_| {
+                // A launch that fails commits nothing, so nothing of it may be on its way.
+                if !zeroes.is_empty() && !capture::is_going_on() {
+                    let _ = queue.synchronize();
+                }
+            })
+        };
+        Ok(Self { touched: resources, label: name.into(), work: Box::new(work) })
     }
 
     pub fn copy<T: DeviceValue>(

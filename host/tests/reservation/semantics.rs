@@ -42,7 +42,7 @@ fn all(reservation: &Reservation<Manual>) -> Vec<(Manual, Usage)> {
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
 /// Longer than anything here takes, and short enough that a mutant's test ends.
-const LONG: Option<Duration> = Some(Duration::from_secs(5));
+const LONG: Option<Duration> = Some(Duration::from_secs(2));
 
 #[test]
 fn n01_nothing_is_leaked() {
@@ -714,7 +714,8 @@ fn a_writer_that_failed_is_remembered_when_its_slot_is_taken() {
     };
     let grows = |reservation: &Reservation<Manual>| drop(reserved(reservation, 100));
     let prunes = |reservation: &Reservation<Manual>| reservation.lock().prune();
-    let ways: [&dyn Fn(&Reservation<Manual>); 3] = [&takes_slot, &grows, &prunes];
+    type Way<'a> = &'a dyn Fn(&Reservation<Manual>);
+    let ways: [Way<'_>; 3] = [&takes_slot, &grows, &prunes];
     for way in ways {
         for usage in [KERNEL, WRITE] {
             let (reservation, fences) = with(&[usage]);
