@@ -51,10 +51,9 @@ pub fn read_modify_write(candidate: &Candidate<'_>, execution: &Execution) -> bo
             .from_reads
             .successors(read)
             .any(|write| write != own && excludes(write) && execution.coherence.has(write, own));
-        let later = execution
-            .sources
-            .successors(read)
-            .any(|write| candidate.exclusive.has(own, write) && execution.coherence.has(own, write));
+        let later = execution.sources.successors(read).any(|write| {
+            candidate.exclusive.has(own, write) && execution.coherence.has(own, write)
+        });
         !between && !later
     })
 }

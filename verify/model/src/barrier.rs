@@ -93,7 +93,11 @@ fn block_phases(candidate: &Candidate<'_>, cta: u32, id: u32) -> Vec<Phases> {
                     && matches!(next.kind, Kind::Wait(_))
             });
             let count = Some(count.unwrap_or(members));
-            queues[event.thread].push(Arrival { arrive: index, wait: waits.then_some(index + 1), count });
+            queues[event.thread].push(Arrival {
+                arrive: index,
+                wait: waits.then_some(index + 1),
+                count,
+            });
         }
     }
     let mut found = vec![];
@@ -108,7 +112,8 @@ fn assign(
     phases: &mut Phases,
     found: &mut Vec<Phases>,
 ) {
-    let waiting = queues.iter().zip(next.iter()).any(|(q, n)| q[*n..].iter().any(|a| a.wait.is_some()));
+    let waiting =
+        queues.iter().zip(next.iter()).any(|(q, n)| q[*n..].iter().any(|a| a.wait.is_some()));
     if !waiting {
         found.push(phases.clone());
         return;
@@ -149,7 +154,9 @@ fn select(
     let length = chosen.len();
     for arrival in &queues[thread][next[thread]..] {
         let agreed = chosen.first().and_then(|arrival| arrival.count);
-        if agreed.is_some_and(|count| arrival.count != Some(count) || chosen.len() == count as usize) {
+        if agreed
+            .is_some_and(|count| arrival.count != Some(count) || chosen.len() == count as usize)
+        {
             break;
         }
         chosen.push(*arrival);
@@ -173,7 +180,8 @@ fn block_edges(candidate: &Candidate<'_>, phases: &Phases) -> (Edges, Edges) {
                 edges.push((arrival.arrive, wait));
             }
             // Without phases, an arrival would synchronise with every wait at the barrier.
-            let others = if clauses.has(Clause::BarrierPhase) { &phases[number..=number] } else { phases };
+            let others =
+                if clauses.has(Clause::BarrierPhase) { &phases[number..=number] } else { phases };
             for wait in others.iter().flatten().filter_map(|other| other.wait) {
                 if !candidate.order.has(wait, arrival.arrive) {
                     memory.push((arrival.arrive, wait));
@@ -253,9 +261,11 @@ fn released_before(candidate: &Candidate<'_>, arrive: usize, wait: usize, memory
             // tcgen05's fences compose with any execution barrier, but for tcgen05 operations only.
             Kind::Before => {
                 let waited = &candidate.events[wait];
-                let after = candidate.events.iter().enumerate().filter(|(_, other)| {
-                    other.kind == Kind::After && before(waited, other)
-                });
+                let after = candidate
+                    .events
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, other)| other.kind == Kind::After && before(waited, other));
                 let from = candidate.ordered[index];
                 memory.extend(after.map(|(fence, _)| (from, candidate.ordered[fence])));
             }

@@ -199,9 +199,7 @@ impl<'a> Candidate<'a> {
                         self.write_pairs.push((a, b));
                     }
                 }
-                let sc = |event: &Event| {
-                    matches!(&event.kind, Kind::Fence(order, _) if order.semantics == Semantics::Sc)
-                };
+                let sc = |event: &Event| matches!(&event.kind, Kind::Fence(order, _) if order.semantics == Semantics::Sc);
                 if related && sc(x) && sc(y) && clauses.has(Clause::FenceScTotal) {
                     self.fence_pairs.push((a, b));
                 }

@@ -132,9 +132,8 @@ fn ways(candidate: &Candidate<'_>, x: &Event, y: &Event) -> Option<Vec<Vec<Vec<u
     if !clauses.has(Clause::AliasFenceNeeded) {
         return Some(vec![plain]);
     }
-    let alias = positions(candidate, |event| {
-        matches!(event.kind, Kind::ProxyFence(ProxyFence::Alias))
-    });
+    let alias =
+        positions(candidate, |event| matches!(event.kind, Kind::ProxyFence(ProxyFence::Alias)));
     // The alias fence may stand anywhere on the path; the others stand next to their access.
     let mut ways = vec![];
     for at in 0..=plain.len() {
@@ -170,7 +169,12 @@ fn is_pipelined(candidate: &Candidate<'_>, a: usize, b: usize) -> bool {
 }
 
 /// Base causality: program order and synchronisation, transitively. `graph` holds both.
-pub fn close_base(candidate: &Candidate<'_>, graph: &Relation, synchronises: &[(usize, usize)], base: &mut Relation) {
+pub fn close_base(
+    candidate: &Candidate<'_>,
+    graph: &Relation,
+    synchronises: &[(usize, usize)],
+    base: &mut Relation,
+) {
     base.copy_from(graph);
     if candidate.options.clauses.has(Clause::BaseTransitive) {
         for (a, b) in synchronises {
@@ -242,7 +246,12 @@ fn passes(candidate: &Candidate<'_>, base: &Relation, detour: &Detour, way: &[Ve
 }
 
 /// Causality: proxy-preserved base causality, or an observation and then that.
-pub fn cause(candidate: &Candidate<'_>, observation: &Relation, preserved: &Relation, cause: &mut Relation) {
+pub fn cause(
+    candidate: &Candidate<'_>,
+    observation: &Relation,
+    preserved: &Relation,
+    cause: &mut Relation,
+) {
     cause.copy_from(preserved);
     if !candidate.options.clauses.has(Clause::CausalityObservation) {
         return;

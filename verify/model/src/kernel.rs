@@ -13,7 +13,9 @@ use std::collections::HashMap;
 use baton_ptx::{Base, FunctionKind, Module, Operand as Ptx, Symbol};
 
 use crate::litmus::{Condition, Term, compiled_instruction};
-use crate::program::{Alu, Instruction, Memory, Op, Operand, Program, Proxy, Space, Thread, Type, View};
+use crate::program::{
+    Alu, Instruction, Memory, Op, Operand, Program, Proxy, Space, Thread, Type, View,
+};
 use crate::scope::Placement;
 
 /// What a kernel parameter holds.
@@ -158,15 +160,18 @@ impl<'a> Translator<'a> {
         thread: &'a KernelThread,
         program: &'a mut Program,
     ) -> Result<Self, KernelError> {
-        let entries = || module.functions.iter().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
-        let function = entries().find(|function| *function.name == thread.entry).ok_or_else(|| {
-            let present: Vec<&str> = entries().map(|function| &*function.name).collect();
-            KernelError::NoEntry {
-                module: module.name.clone(),
-                entry: thread.entry.clone(),
-                present: if present.is_empty() { "none".into() } else { present.join(", ") },
-            }
-        })?;
+        let entries = || {
+            module.functions.iter().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some())
+        };
+        let function =
+            entries().find(|function| *function.name == thread.entry).ok_or_else(|| {
+                let present: Vec<&str> = entries().map(|function| &*function.name).collect();
+                KernelError::NoEntry {
+                    module: module.name.clone(),
+                    entry: thread.entry.clone(),
+                    present: if present.is_empty() { "none".into() } else { present.join(", ") },
+                }
+            })?;
         if function.params.len() != thread.arguments.len() {
             return Err(KernelError::Arguments {
                 entry: thread.entry.clone(),
@@ -241,7 +246,9 @@ impl<'a> Translator<'a> {
             "ret" | "exit" => return Ok(Op::Exit),
             "ld" if instruction.has("param") => return self.parameter(instruction),
             "bar" | "barrier" if instruction.has("warp") => {
-                return Err(self.error(instruction, "threads of one warp are not modelled together"));
+                return Err(
+                    self.error(instruction, "threads of one warp are not modelled together")
+                );
             }
             "griddepcontrol" | "pragma" | "nanosleep" | "prefetch" | "setmaxnreg" => {
                 return Ok(Op::Alu(Alu::Move, WORD, unused, [ZERO; 3]));
@@ -314,7 +321,11 @@ impl<'a> Translator<'a> {
             }
             _ => return Ok(None),
         };
-        if instruction.modifiers().any(|m| matches!(m, "f16" | "f32" | "f64" | "bf16" | "rn" | "f16x2")) && alu != Alu::Move {
+        if instruction
+            .modifiers()
+            .any(|m| matches!(m, "f16" | "f32" | "f64" | "bf16" | "rn" | "f16x2"))
+            && alu != Alu::Move
+        {
             return Err(self.error(instruction, "integer arithmetic only"));
         }
         let Some((to, sources)) = instruction.operands.split_first() else {
@@ -352,7 +363,8 @@ impl<'a> Translator<'a> {
             Ptx::Int(number) => Operand::Immediate(i128::from(*number) as u128),
             Ptx::Special(name) => {
                 let name = name.trim_start_matches('%');
-                let given = self.special.iter().find(|(known, _)| known.trim_start_matches('%') == name);
+                let given =
+                    self.special.iter().find(|(known, _)| known.trim_start_matches('%') == name);
                 Operand::Immediate(given.map_or(0, |(_, value)| u128::from(*value)))
             }
             Ptx::Symbol(Symbol::Global(name), offset) => {
@@ -411,8 +423,11 @@ impl<'a> Translator<'a> {
             }
             other => match self.operand(instruction, other)? {
                 // Numbers of barriers and of bytes stand in registers that are set once.
-                Operand::Register(register) if matches!(instruction.opcode(), "bar" | "barrier" | "cp") => {
-                    self.constant(register).map_or_else(|| format!("r{register}"), |n| n.to_string())
+                Operand::Register(register)
+                    if matches!(instruction.opcode(), "bar" | "barrier" | "cp") =>
+                {
+                    self.constant(register)
+                        .map_or_else(|| format!("r{register}"), |n| n.to_string())
                 }
                 Operand::Register(register) => format!("r{register}"),
                 Operand::Immediate(number) => format!("{}", number as i128),

@@ -68,7 +68,9 @@ pub use search::{Outcome, Verdict, judge, judge_directed, outcomes};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A racing read of wide values can return too many combinations of bytes.
-    #[error("a read of `{0}` can return more than 4096 values: use fewer different values or narrower types")]
+    #[error(
+        "a read of `{0}` can return more than 4096 values: use fewer different values or narrower types"
+    )]
     TooManyValues(String),
     /// A thread has too many paths and values.
     #[error("thread `{0}` can run in more than 65536 ways: split the test")]

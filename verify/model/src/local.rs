@@ -196,8 +196,11 @@ impl<'a> Domain<'a> {
     /// Whether the read returns one write's value as it is.
     fn program_is_whole(&self, read: &Event) -> bool {
         let Some(access) = read.access() else { return false };
-        let near: Vec<&KnownWrite> =
-            self.writes.iter().filter(|w| w.event.access().is_some_and(|a| a.meets(access))).collect();
+        let near: Vec<&KnownWrite> = self
+            .writes
+            .iter()
+            .filter(|w| w.event.access().is_some_and(|a| a.meets(access)))
+            .collect();
         self.whole(read, access, &near)
     }
 
@@ -232,8 +235,11 @@ impl<'a> Domain<'a> {
         let init = &self.program.memories[access.memory].init;
         let range = access.offset as usize..(access.offset + access.bytes) as usize;
         let Some(init) = init.get(range) else { return Ok(vec![]) };
-        let near: Vec<&KnownWrite> =
-            self.writes.iter().filter(|w| w.event.access().is_some_and(|a| a.meets(access))).collect();
+        let near: Vec<&KnownWrite> = self
+            .writes
+            .iter()
+            .filter(|w| w.event.access().is_some_and(|a| a.meets(access)))
+            .collect();
         if self.whole(read, access, &near) {
             let mut values: BTreeSet<u128> =
                 near.iter().flat_map(|w| w.values.keys()).copied().collect();
@@ -264,7 +270,9 @@ impl<'a> Domain<'a> {
                 .flat_map(|value| bytes.iter().map(move |b| value | u128::from(*b) << (8 * index)))
                 .collect();
             if values.len() > VALUES {
-                return Err(Error::TooManyValues(self.program.memories[access.memory].name.clone()));
+                return Err(Error::TooManyValues(
+                    self.program.memories[access.memory].name.clone(),
+                ));
             }
         }
         Ok(values.into_iter().collect())
@@ -287,9 +295,9 @@ impl<'a> Domain<'a> {
             && near.iter().enumerate().all(|(index, a)| {
                 same(a)
                     && strong::morally_strong(self.options, read, &a.event)
-                    && near[..index].iter().all(|b| {
-                        strong::morally_strong(self.options, &a.event, &b.event)
-                    })
+                    && near[..index]
+                        .iter()
+                        .all(|b| strong::morally_strong(self.options, &a.event, &b.event))
             })
     }
 }
@@ -549,7 +557,12 @@ impl<'a> Run<'a> {
     }
 
     /// Adds a read and lets it return one of its values.
-    fn read(&mut self, access: Access, at: usize, asynchronous: bool) -> Result<Option<(usize, u128)>, Error> {
+    fn read(
+        &mut self,
+        access: Access,
+        at: usize,
+        asynchronous: bool,
+    ) -> Result<Option<(usize, u128)>, Error> {
         let event = self.push(Kind::Read(access), at, asynchronous, 0);
         let values = self.domain.values(&self.events[event], &self.events[..event])?;
         if values.is_empty() {
@@ -725,7 +738,9 @@ impl<'a> Run<'a> {
         let args = rmw.args.map(|operand| self.value(operand));
         let sources = rmw.args.iter().fold(0, |all, operand| all | self.source(*operand));
         let new = |old| modify.apply(ty, ty.wrap(old), args);
-        let Some((read, _, old)) = self.modify(access, at, false, sources, is_injective(modify), new)? else {
+        let Some((read, _, old)) =
+            self.modify(access, at, false, sources, is_injective(modify), new)?
+        else {
             return Ok(End::Cut);
         };
         if let Some(to) = rmw.to {
@@ -751,7 +766,8 @@ impl<'a> Run<'a> {
             }
             Mbarrier::Arrive { state, count, expect } => {
                 let [count, expect] = [*count, *expect].map(|operand| self.value(operand));
-                let new = |old| State::unpack(old).expect(expect as i64).arrive(count as i64).pack();
+                let new =
+                    |old| State::unpack(old).expect(expect as i64).arrive(count as i64).pack();
                 let Some((read, _, old)) = self.modify(access, at, false, 0, true, new)? else {
                     return Ok(End::Cut);
                 };
@@ -832,7 +848,12 @@ impl<'a> Run<'a> {
     }
 
     /// A bulk copy or an asynchronous store, element by element.
-    fn copy(&mut self, copy: Copy, completion: Option<Completion>, at: usize) -> Result<End, Error> {
+    fn copy(
+        &mut self,
+        copy: Copy,
+        completion: Option<Completion>,
+        at: usize,
+    ) -> Result<End, Error> {
         let first = self.events.len();
         let mut own = vec![];
         let unit = self.unit(&copy)?;
@@ -898,14 +919,17 @@ impl<'a> Run<'a> {
             {
                 self.edges.push((Moment::Done(before), Moment::Start(write)));
             }
-            if copy.order.semantics.releases() && self.domain.options.clauses.has(Clause::ReleaseAsync) {
+            if copy.order.semantics.releases()
+                && self.domain.options.clauses.has(Clause::ReleaseAsync)
+            {
                 self.edges.push((Moment::Start(write), Moment::Done(write)));
             }
             own.push((write, false));
         }
         match completion {
             Some(Completion::Mbarrier(mbarrier)) => {
-                let moments: Vec<Moment> = own.iter().map(|(event, _)| Moment::Done(*event)).collect();
+                let moments: Vec<Moment> =
+                    own.iter().map(|(event, _)| Moment::Done(*event)).collect();
                 let bytes = i64::from(copy.bytes);
                 self.completes(mbarrier, first, &moments, |state| state.complete(bytes), at)
             }
@@ -923,7 +947,9 @@ impl<'a> Run<'a> {
             return Ok(copy.bytes);
         }
         let size = |address: Address| match address {
-            Address::Named(view, _) => self.program.memories[self.program.views[view].memory].ty.bytes,
+            Address::Named(view, _) => {
+                self.program.memories[self.program.views[view].memory].ty.bytes
+            }
             Address::Register(..) => 4,
         };
         let unit = copy.from.map_or(copy.bytes, size).min(size(copy.to)).min(copy.bytes);
@@ -1023,10 +1049,10 @@ impl<'a> Run<'a> {
                 return self.completes(mbarrier, first, &own, |state| state.arrive(1), at);
             }
             Tcgen05::WaitLoad | Tcgen05::WaitStore => {
-                let kind =
-                    if *operation == Tcgen05::WaitLoad { Work::Load } else { Work::Store };
+                let kind = if *operation == Tcgen05::WaitLoad { Work::Load } else { Work::Store };
                 let wait = self.push(Kind::Local, at, false, 0);
-                let ordered = self.domain.options.choices.tcgen05_fence == Tcgen05Fence::Uncompleted;
+                let ordered =
+                    self.domain.options.choices.tcgen05_fence == Tcgen05Fence::Uncompleted;
                 for work in self.issued.iter_mut().filter(|work| work.kind == kind) {
                     work.complete = true;
                     if ordered {

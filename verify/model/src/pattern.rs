@@ -20,7 +20,8 @@ pub fn find(candidate: &mut Candidate<'_>) {
             Kind::Write(access) => {
                 releases[index] = release_patterns(candidate, index, event, access);
             }
-            Kind::Read(access) if clauses.has(Clause::ReductionAcquiresNot) && access.reduction => {}
+            Kind::Read(access) if clauses.has(Clause::ReductionAcquiresNot) && access.reduction => {
+            }
             Kind::Read(access) if event.asynchronous => {
                 let (patterns, completion) = asynchronous_acquire(candidate, index, access);
                 acquires[index] = patterns;
@@ -49,7 +50,9 @@ fn tensor_patterns(candidate: &mut Candidate<'_>) {
         return;
     }
     for (index, event) in candidate.events.iter().enumerate() {
-        let Some(access) = event.access().filter(|access| access.order.is_strong()) else { continue };
+        let Some(access) = event.access().filter(|access| access.order.is_strong()) else {
+            continue;
+        };
         if event.is_write() && event.asynchronous && matches!(access.object, Object::Complete(_)) {
             candidate.tensor_releases[index].push(candidate.done[index]);
         }
@@ -111,7 +114,11 @@ fn release_patterns(
                 };
                 // The implicit complete-tx orders only its own accesses: no fence makes it release more.
                 let implicit = matches!(access.object, Object::Complete(_));
-                if releases && clauses.has(clause) && !implicit && reaches(candidate, earlier, access) {
+                if releases
+                    && clauses.has(clause)
+                    && !implicit
+                    && reaches(candidate, earlier, access)
+                {
                     firsts.push(first);
                 }
             }
@@ -156,7 +163,10 @@ fn acquire_patterns(
             // 3. A strong read of M, then an acquiring fence.
             Kind::Fence(..) | Kind::ProxyFence(_) => {
                 let acquires = later.order().is_some_and(|order| order.semantics.acquires());
-                if acquires && clauses.has(Clause::AcquireFence) && reaches(candidate, later, access) {
+                if acquires
+                    && clauses.has(Clause::AcquireFence)
+                    && reaches(candidate, later, access)
+                {
                     lasts.push(last);
                 }
             }
@@ -184,15 +194,16 @@ fn asynchronous_acquire(
             && candidate.graph.has(candidate.done[read], wait)
     };
     for (last, fence) in thread_of(candidate, event) {
-        let after = thread_of(candidate, event)
-            .any(|(wait, other)| waits(wait) && other.precedes(fence));
+        let after =
+            thread_of(candidate, event).any(|(wait, other)| waits(wait) && other.precedes(fence));
         if after && is_acquiring_fence(fence) && reaches(candidate, fence, access) {
             lasts.push(last);
         }
     }
     let completion = thread_of(candidate, event).find(|(write, other)| {
         let first = other.access().map(|access| access.object);
-        other.is_write() && matches!(first, Some(Object::Complete(first)) if first <= read && read < *write)
+        other.is_write()
+            && matches!(first, Some(Object::Complete(first)) if first <= read && read < *write)
     });
     (lasts, completion.map(|(write, _)| write))
 }
@@ -221,5 +232,8 @@ fn thread_of<'c>(
     let thread = event.thread;
     let start = candidate.starts[thread];
     let end = candidate.starts.get(thread + 1).copied().unwrap_or(candidate.events.len());
-    candidate.events[start..end].iter().enumerate().map(move |(index, event)| (start + index, event))
+    candidate.events[start..end]
+        .iter()
+        .enumerate()
+        .map(move |(index, event)| (start + index, event))
 }

@@ -343,8 +343,20 @@ impl Alu {
                 amount if amount >= bits => 0,
                 amount => a >> amount,
             },
-            Alu::Min => if ordering.is_lt() { a } else { b },
-            Alu::Max => if ordering.is_lt() { b } else { a },
+            Alu::Min => {
+                if ordering.is_lt() {
+                    a
+                } else {
+                    b
+                }
+            }
+            Alu::Max => {
+                if ordering.is_lt() {
+                    b
+                } else {
+                    a
+                }
+            }
             // Division by zero gives an unspecified value: all ones, as the hardware does.
             Alu::Div if b == 0 => u128::MAX,
             Alu::Rem if b == 0 => u128::MAX,
@@ -353,7 +365,13 @@ impl Alu {
             Alu::Div => a / b,
             Alu::Rem => a % b,
             Alu::Mad => a.wrapping_mul(b).wrapping_add(c),
-            Alu::Select => if args[2] != 0 { a } else { b },
+            Alu::Select => {
+                if args[2] != 0 {
+                    a
+                } else {
+                    b
+                }
+            }
             Alu::Compare(compare) => return u128::from(compare.holds(ordering)),
         };
         ty.wrap(result)
@@ -409,9 +427,27 @@ impl Modify {
             Modify::Min => alu(Alu::Min),
             Modify::Max => alu(Alu::Max),
             Modify::Exchange => a,
-            Modify::CompareExchange => if old == a { b } else { old },
-            Modify::Increment => if old >= a { 0 } else { ty.wrap(old + 1) },
-            Modify::Decrement => if old == 0 || old > a { a } else { old - 1 },
+            Modify::CompareExchange => {
+                if old == a {
+                    b
+                } else {
+                    old
+                }
+            }
+            Modify::Increment => {
+                if old >= a {
+                    0
+                } else {
+                    ty.wrap(old + 1)
+                }
+            }
+            Modify::Decrement => {
+                if old == 0 || old > a {
+                    a
+                } else {
+                    old - 1
+                }
+            }
         }
     }
 }

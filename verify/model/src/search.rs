@@ -59,7 +59,11 @@ pub struct Outcome {
 }
 
 /// Whether the condition is reached, and what else there is to know.
-pub fn judge(program: &Program, condition: &Condition, options: &Options) -> Result<Verdict, Error> {
+pub fn judge(
+    program: &Program,
+    condition: &Condition,
+    options: &Options,
+) -> Result<Verdict, Error> {
     let ways = local::all(program, options)?;
     let racy = may_race(&ways, options);
     let mut search = Search::new(program, condition, options, &ways, Goal::All);
@@ -137,7 +141,8 @@ fn may_race(ways: &[Vec<Local>], options: &Options) -> bool {
             k.thread == event.thread
                 && k.instruction == event.instruction
                 && k.is_write() == event.is_write()
-                && k.access().is_some_and(|a| a.overlaps_completely(access) && a.order == access.order)
+                && k.access()
+                    .is_some_and(|a| a.overlaps_completely(access) && a.order == access.order)
         });
         if !known {
             kinds.push(event);
@@ -146,7 +151,8 @@ fn may_race(ways: &[Vec<Local>], options: &Options) -> bool {
     kinds.iter().enumerate().any(|(index, x)| {
         kinds[..index].iter().any(|y| {
             let (Some(p), Some(q)) = (x.access(), y.access()) else { return false };
-            let apart = x.thread != y.thread || x.asynchronous || y.asynchronous || p.proxy != q.proxy;
+            let apart =
+                x.thread != y.thread || x.asynchronous || y.asynchronous || p.proxy != q.proxy;
             let same_operation = x.thread == y.thread && x.instruction == y.instruction;
             apart
                 && !same_operation
@@ -238,7 +244,8 @@ impl<'a> Search<'a> {
             let hopeless = self.goal == Goal::Condition && {
                 // With this thread alone first: most ways are out by their own registers.
                 let alone = self.possible(|other| (other == thread).then_some(way));
-                alone == Some(false) || self.possible(|t| self.chosen.get(t).copied()) == Some(false)
+                alone == Some(false)
+                    || self.possible(|t| self.chosen.get(t).copied()) == Some(false)
             };
             let flow = if hopeless { Flow::Continue } else { self.threads() };
             self.chosen.pop();
@@ -299,16 +306,21 @@ impl<'a> Search<'a> {
         ways.iter().flat_map(|way| &way.events).filter(|event| event.is_read()).all(|read| {
             let Some(access) = read.access() else { return true };
             let init = &self.program.memories[access.memory].init;
-            (0..access.bytes).all(|k| init.get((access.offset + k) as usize) == Some(&access.byte(access.offset + k)))
-                || writes().filter_map(|write| write.access()).any(|write| {
-                    write.meets(access)
-                        && (write.value == access.value
-                            || access.object == crate::event::Object::None)
-                })
+            (0..access.bytes).all(|k| {
+                init.get((access.offset + k) as usize) == Some(&access.byte(access.offset + k))
+            }) || writes().filter_map(|write| write.access()).any(|write| {
+                write.meets(access)
+                    && (write.value == access.value || access.object == crate::event::Object::None)
+            })
         })
     }
 
-    fn derive(&mut self, candidate: &Candidate<'_>, graph: &Relation, decisions: &Decisions) -> bool {
+    fn derive(
+        &mut self,
+        candidate: &Candidate<'_>,
+        graph: &Relation,
+        decisions: &Decisions,
+    ) -> bool {
         self.steps += 1;
         self.execution.derive(candidate, graph, decisions)
     }
@@ -407,7 +419,8 @@ impl<'a> Search<'a> {
         let fences = candidate.fence_pairs.iter().filter(move |(a, b)| {
             // The axiom Fence-SC: where causality orders two fences, their order follows it.
             let known = strict
-                && (self.execution.base(candidate, *a, *b) || self.execution.base(candidate, *b, *a));
+                && (self.execution.base(candidate, *a, *b)
+                    || self.execution.base(candidate, *b, *a));
             !known && !decisions.fences.contains(&(*a, *b)) && !decisions.fences.contains(&(*b, *a))
         });
         let writes = candidate.write_pairs.iter().filter(|(a, b)| {
@@ -430,10 +443,12 @@ impl<'a> Search<'a> {
             for (a, b, is_fence) in open {
                 let mut holds = [false; 2];
                 for (possible, pair) in holds.iter_mut().zip([(a, b), (b, a)]) {
-                    let pairs = if is_fence { &mut decisions.fences } else { &mut decisions.writes };
+                    let pairs =
+                        if is_fence { &mut decisions.fences } else { &mut decisions.writes };
                     pairs.push(pair);
                     *possible = self.derive(candidate, graph, decisions);
-                    let pairs = if is_fence { &mut decisions.fences } else { &mut decisions.writes };
+                    let pairs =
+                        if is_fence { &mut decisions.fences } else { &mut decisions.writes };
                     pairs.pop();
                 }
                 let pair = match holds {
@@ -600,9 +615,9 @@ fn final_values(candidate: &Candidate<'_>, coherence: &Relation, memory: usize) 
     let mut groups: Vec<(Vec<usize>, Vec<u32>)> = vec![];
     for at in 0..declared.init.len().min(16) as u32 {
         let covers = |write: &usize| {
-            candidate.events[*write].access().is_some_and(|w| {
-                w.memory == memory && w.offset <= at && at < w.offset + w.bytes
-            })
+            candidate.events[*write]
+                .access()
+                .is_some_and(|w| w.memory == memory && w.offset <= at && at < w.offset + w.bytes)
         };
         let cover: Vec<usize> = candidate.writes.iter().copied().filter(covers).collect();
         match groups.iter_mut().find(|(known, _)| *known == cover) {

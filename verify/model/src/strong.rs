@@ -19,8 +19,8 @@ pub fn morally_strong(options: &Options, a: &Event, b: &Event) -> bool {
     match (a.access(), b.access()) {
         (Some(x), Some(y)) => {
             let proxy = !clauses.has(Clause::StrongProxy) || effective(x) == effective(y);
-            let complete = x.overlaps_completely(y)
-                || !clauses.has(Clause::StrongOverlap) && x.overlaps(y);
+            let complete =
+                x.overlaps_completely(y) || !clauses.has(Clause::StrongOverlap) && x.overlaps(y);
             proxy && complete
         }
         _ => true,
@@ -36,7 +36,9 @@ pub fn strong_pair(options: &Options, a: &Event, b: &Event) -> bool {
             } else {
                 x.is_strong() || y.is_strong()
             };
-            strong && in_scope(options, x, a.place, b.place) && in_scope(options, y, b.place, a.place)
+            strong
+                && in_scope(options, x, a.place, b.place)
+                && in_scope(options, y, b.place, a.place)
         }
         _ => false,
     }

@@ -19,7 +19,8 @@ pub fn twins(program: &Program, condition: &Condition, ways: &[Vec<Local>]) -> V
                     && ways[a].len() > 1
                     && same_code(&threads[a], &threads[b])
                     && (0..threads.len()).all(|other| {
-                        let nearest = |thread: usize| threads[thread].place.nearest(threads[other].place);
+                        let nearest =
+                            |thread: usize| threads[thread].place.nearest(threads[other].place);
                         other == a || other == b || nearest(a) == nearest(b)
                     })
                     && normalise(condition, &|term| swap(term, a, b)) == normal

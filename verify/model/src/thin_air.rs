@@ -89,19 +89,23 @@ fn is_fixed(
     // The n-th write of its kind in the thread.
     let number = own[..write - start].iter().filter(|other| same_write(other, mine)).count();
     alternatives[thread].iter().all(|other| {
-        let agrees = own.iter().enumerate().filter(|(index, e)| e.is_read() && done[start + index]).all(
-            |(_, read)| {
-                let twin = other.events.iter().find(|e| {
-                    e.is_read()
-                        && e.instruction == read.instruction
-                        && e.occurrence == read.occurrence
-                        && e.access().zip(read.access()).is_some_and(|(a, b)| a.overlaps_completely(b))
-                });
-                twin.is_none_or(|twin| {
-                    twin.access().map(|access| access.value) == read.access().map(|access| access.value)
-                })
-            },
-        );
+        let agrees =
+            own.iter().enumerate().filter(|(index, e)| e.is_read() && done[start + index]).all(
+                |(_, read)| {
+                    let twin = other.events.iter().find(|e| {
+                        e.is_read()
+                            && e.instruction == read.instruction
+                            && e.occurrence == read.occurrence
+                            && e.access()
+                                .zip(read.access())
+                                .is_some_and(|(a, b)| a.overlaps_completely(b))
+                    });
+                    twin.is_none_or(|twin| {
+                        twin.access().map(|access| access.value)
+                            == read.access().map(|access| access.value)
+                    })
+                },
+            );
         !agrees || other.events.iter().filter(|e| same_write(e, mine)).count() > number
     })
 }

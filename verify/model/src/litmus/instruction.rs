@@ -65,7 +65,9 @@ impl Qualifiers<'_> {
                 _ => return None,
             })
         };
-        if let Some(word) = self.words.iter().find(|w| named(w).is_some() && !legal.contains(&w.as_str())) {
+        if let Some(word) =
+            self.words.iter().find(|w| named(w).is_some() && !legal.contains(&w.as_str()))
+        {
             return Err(self.error(format!("{} here, not `.{word}`", legal.join(", "))));
         }
         let semantics = self.find(named);
@@ -100,9 +102,8 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
     let mut q = Qualifiers { place: place.clone(), words: words.collect() };
     let reader = &mut Reader { parser, line };
     let op = match opcode.as_str() {
-        "mov" | "add" | "sub" | "and" | "or" | "xor" | "not" | "shl" | "shr" | "mul" | "min" | "max" => {
-            arithmetic(&opcode, &mut q, reader)?
-        }
+        "mov" | "add" | "sub" | "and" | "or" | "xor" | "not" | "shl" | "shr" | "mul" | "min"
+        | "max" => arithmetic(&opcode, &mut q, reader)?,
         "setp" => {
             let compare = q
                 .find(Compare::named)
@@ -225,11 +226,8 @@ impl Reader<'_, '_, '_> {
             let offset = if self.line.take("+") { self.line.number("an offset")? } else { 0 };
             return Ok(Address::Register(register, offset as i64));
         }
-        let offset = if self.line.take("+") {
-            i64::from(self.line.small("an offset in bytes")?)
-        } else {
-            0
-        };
+        let offset =
+            if self.line.take("+") { i64::from(self.line.small("an offset in bytes")?) } else { 0 };
         let view = self.parser.view(&name).ok_or_else(|| place.expected("a declared location"))?;
         let memory = &self.parser.program.memories[self.parser.program.views[view].memory];
         if offset as usize >= memory.init.len() {
@@ -262,10 +260,9 @@ impl Reader<'_, '_, '_> {
         let memory = &self.parser.program.memories[self.parser.program.views[view].memory];
         let size = memory.init.len();
         if offset as usize + bytes as usize > size {
-            return Err(place.expected(format!(
-                "at least {bytes} bytes: `{}` has {size}",
-                memory.name
-            )));
+            return Err(
+                place.expected(format!("at least {bytes} bytes: `{}` has {size}", memory.name))
+            );
         }
         let align = bytes.min(16);
         if align.is_power_of_two() && !(offset as u64).is_multiple_of(u64::from(align)) {
@@ -306,9 +303,8 @@ impl Reader<'_, '_, '_> {
     /// An mbarrier object: 8 bytes of shared memory.
     fn mbarrier(&mut self) -> Result<Address, LitmusError> {
         let place = self.line.clone();
-        let address = self.in_space("an mbarrier in shared memory", |space| {
-            matches!(space, Space::Shared(_))
-        })?;
+        let address = self
+            .in_space("an mbarrier in shared memory", |space| matches!(space, Space::Shared(_)))?;
         self.fits(address, 8, &place)?;
         Ok(address)
     }
@@ -351,11 +347,8 @@ fn load_store(
     }
     let readonly = load && (q.take("nc") || q.take("proxy::readonly"));
     let constant = load && q.take("const");
-    let legal: &[&str] = if load {
-        &["weak", "relaxed", "acquire"]
-    } else {
-        &["weak", "relaxed", "release"]
-    };
+    let legal: &[&str] =
+        if load { &["weak", "relaxed", "acquire"] } else { &["weak", "relaxed", "release"] };
     let order = q.order(Order::WEAK, legal)?;
     let lanes = q.find(|word| match word {
         "v2" => Some(2),
@@ -452,13 +445,18 @@ fn rmw(
     q: &mut Qualifiers<'_>,
     reader: &mut Reader<'_, '_, '_>,
 ) -> Result<Op, LitmusError> {
-    let legal: &[&str] =
-        if returns { &["relaxed", "acquire", "release", "acq_rel"] } else { &["relaxed", "release"] };
+    let legal: &[&str] = if returns {
+        &["relaxed", "acquire", "release", "acq_rel"]
+    } else {
+        &["relaxed", "release"]
+    };
     let order = q.order(ATOMIC, legal)?;
     let modify = q
         .find(Modify::named)
         .filter(|m| returns || !matches!(m, Modify::Exchange | Modify::CompareExchange))
-        .ok_or_else(|| q.error("an operation: add, and, or, xor, min, max, inc, dec; atom also exch, cas"))?;
+        .ok_or_else(|| {
+            q.error("an operation: add, and, or, xor, min, max, inc, dec; atom also exch, cas")
+        })?;
     let ty = q.ty()?;
     let mut register = None;
     if returns {
@@ -474,7 +472,9 @@ fn rmw(
     }
     let a = match modify {
         // `inc` and `dec` without a bound wrap at the type's end, as in the text's examples.
-        Modify::Increment | Modify::Decrement if reader.line.is_done() => Operand::Immediate(u128::MAX),
+        Modify::Increment | Modify::Decrement if reader.line.is_done() => {
+            Operand::Immediate(u128::MAX)
+        }
         _ => reader.next_operand()?,
     };
     let b = if modify == Modify::CompareExchange { reader.next_operand()? } else { ZERO };
@@ -489,10 +489,7 @@ fn rmw(
     }))
 }
 
-fn fence(
-    q: &mut Qualifiers<'_>,
-    reader: &mut Reader<'_, '_, '_>,
-) -> Result<Op, LitmusError> {
+fn fence(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
     let restricted = q.words.iter().any(|word| word.starts_with("sync_restrict"));
     q.words.retain(|word| !word.starts_with("sync_restrict"));
     if q.take("mbarrier_init") {
@@ -558,10 +555,7 @@ fn cluster_barrier(q: &mut Qualifiers<'_>) -> Result<Op, LitmusError> {
     Ok(Op::ClusterArrive(!relaxed))
 }
 
-fn mbarrier(
-    q: &mut Qualifiers<'_>,
-    reader: &mut Reader<'_, '_, '_>,
-) -> Result<Op, LitmusError> {
+fn mbarrier(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
     q.take("b64");
     let kind = if q.words.is_empty() { String::new() } else { q.words.remove(0) };
     let release = Order { semantics: Semantics::Release, scope: Scope::Cta };
@@ -612,14 +606,15 @@ fn mbarrier(
             let phase = if parity { Phase::Parity(which) } else { Phase::State(which) };
             Op::Mbarrier(Mbarrier::Wait { done, phase }, order, at)
         }
-        _ => return Err(q.error("mbarrier.init, arrive, expect_tx, complete_tx, test_wait or try_wait")),
+        _ => {
+            return Err(
+                q.error("mbarrier.init, arrive, expect_tx, complete_tx, test_wait or try_wait")
+            );
+        }
     })
 }
 
-fn bulk(
-    q: &mut Qualifiers<'_>,
-    reader: &mut Reader<'_, '_, '_>,
-) -> Result<Op, LitmusError> {
+fn bulk(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
     let reduce = q.take("reduce");
     if !q.take("async") || !q.take("bulk") {
         return Err(q.error("`cp.async.bulk…` or `cp.reduce.async.bulk…`"));
@@ -685,10 +680,7 @@ fn bulk(
     Ok(Op::Bulk { to, from, bytes, completion, map, reduce, order })
 }
 
-fn store_async(
-    q: &mut Qualifiers<'_>,
-    reader: &mut Reader<'_, '_, '_>,
-) -> Result<Op, LitmusError> {
+fn store_async(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
     q.take("async");
     q.take("mmio");
     let completes = q.take("mbarrier::complete_tx::bytes");
@@ -710,10 +702,7 @@ fn store_async(
     Ok(Op::StoreAsync { to, value, ty, reduce, mbarrier, order })
 }
 
-fn tcgen05(
-    q: &mut Qualifiers<'_>,
-    reader: &mut Reader<'_, '_, '_>,
-) -> Result<Op, LitmusError> {
+fn tcgen05(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
     let kind = if q.words.is_empty() { String::new() } else { q.words.remove(0) };
     // Shapes, kinds and groups do not matter to the model.
     q.words.clear();

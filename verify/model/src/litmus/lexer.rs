@@ -86,7 +86,9 @@ impl<'a> Line<'a> {
                 line.tokens.push((Token::Word(rest[..length].iter().collect()), column));
                 at += length;
             } else {
-                let sign = SIGNS.iter().find(|sign| rest.iter().copied().take(sign.len()).eq(sign.chars()));
+                let sign = SIGNS
+                    .iter()
+                    .find(|sign| rest.iter().copied().take(sign.len()).eq(sign.chars()));
                 let sign = sign.ok_or_else(|| {
                     line.error(column, format!("`{first}`"), "an instruction or a header line")
                 })?;

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use super::instruction;
 use super::lexer::{Line, Token};
 use super::{Condition, Expect, LitmusError, Term, Test};
-use crate::program::{Instruction, Memory, Op, Program, Proxy, Register, Space, Thread, Type, View};
+use crate::program::{
+    Instruction, Memory, Op, Program, Proxy, Register, Space, Thread, Type, View,
+};
 use crate::scope::{Cluster, Placement};
 
 /// How many threads, locations and instructions a file may have: far past what can be judged.
@@ -31,7 +33,8 @@ pub fn compiled_instruction(
     file: &str,
     number: usize,
 ) -> Result<Op, LitmusError> {
-    let views = program.views.iter().enumerate().map(|(at, view)| (view.name.clone(), at)).collect();
+    let views =
+        program.views.iter().enumerate().map(|(at, view)| (view.name.clone(), at)).collect();
     let mut parser = Parser {
         program: std::mem::take(program),
         views,
@@ -78,8 +81,9 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
         if let Some(given) = text.trim_start().strip_prefix("name:") {
             let given = given.trim();
             if given.is_empty() {
-                return Err(Line::new(file, number, "", whole.chars().count())?
-                    .expected("the test's name"));
+                return Err(
+                    Line::new(file, number, "", whole.chars().count())?.expected("the test's name")
+                );
             }
             name = Some(given.to_owned());
             continue;
@@ -192,12 +196,15 @@ impl Parser {
         if let Some(proxy) = other {
             let place = line.clone();
             let of = line.word("the location that it names again")?;
-            let of = *self.views.get(&of).ok_or_else(|| place.expected("a location declared above"))?;
+            let of =
+                *self.views.get(&of).ok_or_else(|| place.expected("a location declared above"))?;
             let of = self.program.views[of].clone();
             self.hypothetical |= proxy.is_some();
             let view = match proxy {
                 None => View { name: name.clone(), memory: of.memory, address, proxy: of.proxy },
-                Some(proxy) => View { name: name.clone(), memory: of.memory, address: of.address, proxy },
+                Some(proxy) => {
+                    View { name: name.clone(), memory: of.memory, address: of.address, proxy }
+                }
             };
             self.views.insert(name, self.program.views.len());
             self.program.views.push(view);
@@ -218,13 +225,13 @@ impl Parser {
             _ => return Err(place.expected(kinds)),
         };
         let fixed = matches!(space, Space::Tensor | Space::TensorMap);
-        let mut ty = if fixed { Type { bytes: 4, signed: false } } else { Type { bytes: 0, signed: false } };
+        let mut ty =
+            if fixed { Type { bytes: 4, signed: false } } else { Type { bytes: 0, signed: false } };
         if matches!(line.peek(), Some(Token::Word(_))) || !fixed {
             let place = line.clone();
             let word = line.word("a type, such as `u32`")?;
-            ty = Type::named(&word).ok_or_else(|| {
-                place.expected("a type: u8, u16, u32, u64, s8 … s64, b128")
-            })?;
+            ty = Type::named(&word)
+                .ok_or_else(|| place.expected("a type: u8, u16, u32, u64, s8 … s64, b128"))?;
         }
         let mut elements = 1;
         if line.take("[") {
@@ -277,7 +284,9 @@ impl Parser {
         let here = Placement { gpu, cluster, cta };
         for other in self.program.threads.iter().map(|thread| thread.place) {
             if other.cta == cta && other != here {
-                return Err(place.expected(format!("one GPU and one cluster for thread block {cta}")));
+                return Err(
+                    place.expected(format!("one GPU and one cluster for thread block {cta}"))
+                );
             }
             if other.cluster == cluster && other.gpu != gpu {
                 return Err(place.expected("a cluster on one GPU"));

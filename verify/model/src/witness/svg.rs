@@ -28,7 +28,8 @@ impl Witness {
         for (thread, name) in self.threads.iter().enumerate() {
             let own: Vec<usize> =
                 (0..self.events.len()).filter(|e| self.events[*e].thread == thread).collect();
-            let letters = own.iter().map(|e| self.labels[*e].chars().count()).chain([name.chars().count()]);
+            let letters =
+                own.iter().map(|e| self.labels[*e].chars().count()).chain([name.chars().count()]);
             let width = letters.max().unwrap_or(8) as f64 * LETTER + 18.0;
             heads.push((left + width / 2.0, name));
             for _ in own {
@@ -82,7 +83,8 @@ impl Witness {
             }
         }
         for (index, at) in boxes.iter().enumerate() {
-            let dash = if self.events[index].asynchronous { " stroke-dasharray=\"4 3\"" } else { "" };
+            let dash =
+                if self.events[index].asynchronous { " stroke-dasharray=\"4 3\"" } else { "" };
             let _ = writeln!(
                 svg,
                 "<rect x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{HEIGHT}\" rx=\"5\" \
@@ -132,7 +134,8 @@ fn curve(from: &Box, to: &Box, relation: Name, number: usize) -> String {
         let end = (to.x - side * to.width / 2.0, to.y);
         (start, end, ((start.0 + end.0) / 2.0, (start.1 + end.1) / 2.0 + spread))
     };
-    let label = ((start.0 + 2.0 * middle.0 + end.0) / 4.0, (start.1 + 2.0 * middle.1 + end.1) / 4.0);
+    let label =
+        ((start.0 + 2.0 * middle.0 + end.0) / 4.0, (start.1 + 2.0 * middle.1 + end.1) / 4.0);
     format!(
         "<path d=\"M{:.0},{:.0} Q{:.0},{:.0} {:.0},{:.0}\" fill=\"none\" stroke=\"{}\" \
          stroke-width=\"1.6\" marker-end=\"url(#{})\"/>\

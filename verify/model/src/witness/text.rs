@@ -8,7 +8,8 @@ impl fmt::Display for Witness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (thread, name) in self.threads.iter().enumerate() {
             writeln!(f, "{name}")?;
-            for (index, event) in self.events.iter().enumerate().filter(|(_, e)| e.thread == thread) {
+            for (index, event) in self.events.iter().enumerate().filter(|(_, e)| e.thread == thread)
+            {
                 let outside = if event.asynchronous { "  (asynchronous)" } else { "" };
                 let initial = if self.initial.contains(&index) { "  (initial)" } else { "" };
                 writeln!(f, "  e{index}: {}{initial}{outside}", self.labels[index])?;

@@ -14,12 +14,15 @@ pub struct File {
 /// The smallest scope that holds both of two threads, and how to place them for it.
 const LEVELS: [(&str, [&str; 4]); 4] = [
     ("cta", ["gpu=0 cta=0", "gpu=0 cta=0", "gpu=0 cta=0", "gpu=0 cta=0"]),
-    ("cluster", [
-        "gpu=0 cta=0 cluster=0",
-        "gpu=0 cta=1 cluster=0",
-        "gpu=0 cta=2 cluster=0",
-        "gpu=0 cta=3 cluster=0",
-    ]),
+    (
+        "cluster",
+        [
+            "gpu=0 cta=0 cluster=0",
+            "gpu=0 cta=1 cluster=0",
+            "gpu=0 cta=2 cluster=0",
+            "gpu=0 cta=3 cluster=0",
+        ],
+    ),
     ("gpu", ["gpu=0 cta=0", "gpu=0 cta=1", "gpu=0 cta=2", "gpu=0 cta=3"]),
     ("sys", ["gpu=0 cta=0", "gpu=1 cta=1", "gpu=2 cta=2", "gpu=3 cta=3"]),
 ];
@@ -372,7 +375,9 @@ fn load_buffering(maker: &mut Maker) {
                 s < level,
             );
             let code = |a: &str, b: &str| {
-                format!("ld.relaxed.sys.u32 r0, [{a}]; fence.acq_rel.{scope}; st.relaxed.sys.u32 [{b}], 1")
+                format!(
+                    "ld.relaxed.sys.u32 r0, [{a}]; fence.acq_rel.{scope}; st.relaxed.sys.u32 [{b}], 1"
+                )
             };
             maker.add(
                 &format!("LB_{place}_fences_{scope}"),
@@ -863,7 +868,10 @@ fn barriers(maker: &mut Maker) {
         "bar.arrive synchronises with bar.sync.",
         &x,
         0,
-        &["st.weak.u32 [x], 1; bar.arrive 1, 2".into(), "bar.sync 1, 2; ld.weak.u32 r0, [x]".into()],
+        &[
+            "st.weak.u32 [x], 1; bar.arrive 1, 2".into(),
+            "bar.sync 1, 2; ld.weak.u32 r0, [x]".into(),
+        ],
         "T1:r0 == 0",
         true,
         false,
@@ -873,7 +881,10 @@ fn barriers(maker: &mut Maker) {
         "bar.arrive is no wait: the arriving thread may be early.",
         &x,
         0,
-        &["bar.arrive 1, 2; ld.weak.u32 r0, [x]".into(), "st.weak.u32 [x], 1; bar.sync 1, 2".into()],
+        &[
+            "bar.arrive 1, 2; ld.weak.u32 r0, [x]".into(),
+            "st.weak.u32 [x], 1; bar.sync 1, 2".into(),
+        ],
         "T0:r0 == 0",
         false,
         true,
@@ -970,10 +981,7 @@ fn barriers(maker: &mut Maker) {
         "A barrier belongs to its thread block: threads of two blocks do not meet there.",
         &x,
         2,
-        &[
-            "st.weak.u32 [x], 1; bar.sync 0, 1".into(),
-            "bar.sync 0, 1; ld.weak.u32 r0, [x]".into(),
-        ],
+        &["st.weak.u32 [x], 1; bar.sync 0, 1".into(), "bar.sync 0, 1; ld.weak.u32 r0, [x]".into()],
         "T1:r0 == 0",
         false,
         true,

@@ -2,6 +2,7 @@
 //! verdict. What no file can see is listed with the reason.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use baton_model::{Clause, Clauses, Options, judge};
 
@@ -31,25 +32,27 @@ const IMPLIED: &[(Clause, &str)] = &[
     ),
 ];
 
-/// The clause's name with the files that die with it, first ones first.
-fn killers() -> BTreeMap<&'static str, Vec<String>> {
+/// For each clause the first file that dies without it.
+fn killers() -> BTreeMap<&'static str, Option<String>> {
     let tests = corpus::tests();
     let answer = |options: &Options, test: &baton_model::litmus::Test| {
         judge(&test.program, &test.condition, options).map(|v| (v.allowed, v.race))
     };
     let usual: Vec<_> = tests.iter().map(|(_, test)| answer(&Options::default(), test)).collect();
-    let mut found = BTreeMap::new();
-    for clause in Clause::ALL {
-        let options = Options { clauses: Clauses::without(*clause), ..Options::default() };
-        let mut files = vec![];
-        for ((file, test), usual) in tests.iter().zip(&usual) {
-            if files.len() < 3 && answer(&options, test) != *usual {
-                files.push(file.clone());
-            }
-        }
-        found.insert(clause.name(), files);
-    }
-    found
+    let killer = |clause: Clause| {
+        let options = Options { clauses: Clauses::without(clause), ..Options::default() };
+        let mut pairs = tests.iter().zip(&usual);
+        let found = pairs.find(|((_, test), usual)| answer(&options, test) != **usual);
+        (clause.name(), found.map(|((file, _), _)| file.clone()))
+    };
+    // Two halves at once: the longest of these tests.
+    let (some, others) = Clause::ALL.split_at(Clause::ALL.len() / 2);
+    std::thread::scope(|scope| {
+        let half = scope.spawn(|| some.iter().map(|clause| killer(*clause)).collect::<Vec<_>>());
+        let mut all: BTreeMap<_, _> = others.iter().map(|clause| killer(*clause)).collect();
+        all.extend(half.join().expect("a half"));
+        all
+    })
 }
 
 #[test]
@@ -58,18 +61,53 @@ fn every_clause_has_a_file_that_dies_without_it() {
     let mut alive = vec![];
     for clause in Clause::ALL {
         let implied = IMPLIED.iter().any(|(known, _)| known == clause);
-        let files = &found[clause.name()];
-        if files.is_empty() != implied {
-            alive.push(format!("{} ({}): {:?}", clause.name(), clause.text(), files));
+        let file = &found[clause.name()];
+        if file.is_none() != implied {
+            alive.push(format!("{} ({}): {file:?}", clause.name(), clause.text()));
         }
     }
     assert!(alive.is_empty(), "clauses that nothing sees:\n{}", alive.join("\n"));
+
+    let table = table(&found);
+    let path = corpus::root().join("../../docs/memory-model/clauses.md");
+    if std::env::var_os("BATON_BLESS").is_some() {
+        fs::write(&path, &table).expect("writable docs");
+    }
+    let present = fs::read_to_string(&path).unwrap_or_default();
+    assert!(present == table, "{} is out of date: BATON_BLESS=1 writes it again", path.display());
+}
+
+/// The table for the documentation.
+fn table(found: &BTreeMap<&'static str, Option<String>>) -> String {
+    let mut text = String::from(
+        "# Clauses of the memory model, and the test that dies without each\n\n\
+         Made by `BATON_BLESS=1 cargo test -p baton-model mutants`. Files are below `tests/litmus`.\n\n\
+         | clause | section | says | dies without it |\n|---|---|---|---|\n",
+    );
+    for clause in Clause::ALL {
+        let killer = match &found[clause.name()] {
+            Some(file) => format!("`{file}`"),
+            None => {
+                let reason =
+                    IMPLIED.iter().find(|(known, _)| known == clause).map(|(_, reason)| *reason);
+                format!("implied: {}", reason.unwrap_or_default())
+            }
+        };
+        text += &format!(
+            "| {} | {} | {} | {killer} |\n",
+            clause.name(),
+            clause.section(),
+            clause.text()
+        );
+    }
+    text
 }
 
 /// Where an implied axiom would show: in the number of executions, or when what implies it goes too.
 #[test]
 fn implied_axioms_show_elsewhere() {
-    let test = |text: &str| baton_model::litmus::Test::parse(text, "inline").expect("a litmus test");
+    let test =
+        |text: &str| baton_model::litmus::Test::parse(text, "inline").expect("a litmus test");
     let fences = test(
         "thread T0 cta=0:
            fence.sc.gpu

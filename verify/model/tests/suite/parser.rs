@@ -17,18 +17,33 @@ fn errors_name_the_place_and_what_was_expected() {
     for (line, expected) in [
         ("  st.weak.u32 [y], 1", "t.litmus:3:16: found `y`, expected a declared location"),
         ("  st.weak.u32 [x] 1", "t.litmus:3:19: found `1`, expected `,`"),
-        ("  st.acquire.gpu.u32 [x], 1", "t.litmus:3:3: found `st.acquire.gpu.u32`, expected weak, relaxed, release here, not `.acquire`"),
-        ("  ld.acquire.u32 r0, [x]", "t.litmus:3:3: found `ld.acquire.u32`, expected semantics and a scope together, such as `.relaxed.gpu`"),
+        (
+            "  st.acquire.gpu.u32 [x], 1",
+            "t.litmus:3:3: found `st.acquire.gpu.u32`, expected weak, relaxed, release here, not `.acquire`",
+        ),
+        (
+            "  ld.acquire.u32 r0, [x]",
+            "t.litmus:3:3: found `ld.acquire.u32`, expected semantics and a scope together, such as `.relaxed.gpu`",
+        ),
         ("  ld.weak.u64 r0, [x]", "t.litmus:3:19: found `[`, expected at least 8 bytes: `x` has 4"),
         ("  bra L7", "t.litmus:3:7: found `L7`, expected a label of this thread"),
-        ("  bar.arrive 0", "t.litmus:3:15: found the end of the line, expected `, n`: how many threads take part"),
-        ("  red.acquire.gpu.add.u32 [x], 1", "t.litmus:3:3: found `red.acquire.gpu.add.u32`, expected relaxed, release here, not `.acquire`"),
+        (
+            "  bar.arrive 0",
+            "t.litmus:3:15: found the end of the line, expected `, n`: how many threads take part",
+        ),
+        (
+            "  red.acquire.gpu.add.u32 [x], 1",
+            "t.litmus:3:3: found `red.acquire.gpu.add.u32`, expected relaxed, release here, not `.acquire`",
+        ),
     ] {
         assert_eq!(error(&format!("{head}{line}\nexists: true\n")), expected);
     }
     assert_eq!(error("thread T0:\n"), "t.litmus:1:8: found `T0`, expected a thread with `cta=`");
     assert_eq!(error(""), "t.litmus:2:1: found the end of the line, expected a `thread`");
-    assert_eq!(error(head), "t.litmus:3:1: found the end of the line, expected `exists:` or `forall:`");
+    assert_eq!(
+        error(head),
+        "t.litmus:3:1: found the end of the line, expected `exists:` or `forall:`"
+    );
     assert_eq!(
         error(&format!("{head}exists: T0:r0 == 1")),
         "t.litmus:3:12: found `r0`, expected a register that T0 uses"

@@ -13,12 +13,22 @@ fn line() -> impl Strategy<Value = String> {
     let scope = || prop::sample::select(vec!["cta", "cluster", "gpu", "sys"]);
     let register = || prop::sample::select(vec!["r0", "r1"]);
     let value = || prop::sample::select(vec!["1", "2", "r0"]);
-    let load = (location.clone(), scope(), register(), prop::sample::select(vec!["weak", "relaxed", "acquire"]))
+    let load = (
+        location.clone(),
+        scope(),
+        register(),
+        prop::sample::select(vec!["weak", "relaxed", "acquire"]),
+    )
         .prop_map(|(at, scope, to, kind)| match kind {
             "weak" => format!("ld.weak.u8 {to}, [{at}]"),
             kind => format!("ld.{kind}.{scope}.u8 {to}, [{at}]"),
         });
-    let store = (location.clone(), scope(), value(), prop::sample::select(vec!["weak", "relaxed", "release"]))
+    let store = (
+        location.clone(),
+        scope(),
+        value(),
+        prop::sample::select(vec!["weak", "relaxed", "release"]),
+    )
         .prop_map(|(at, scope, value, kind)| match kind {
             "weak" => format!("st.weak.u8 [{at}], {value}"),
             kind => format!("st.{kind}.{scope}.u8 [{at}], {value}"),
@@ -26,7 +36,11 @@ fn line() -> impl Strategy<Value = String> {
     let wide = (scope(), register(), prop::sample::select(vec!["weak", "relaxed"]), any::<bool>())
         .prop_map(|(scope, to, kind, is_load)| {
             let order = if kind == "weak" { "weak".to_owned() } else { format!("relaxed.{scope}") };
-            if is_load { format!("ld.{order}.u16 {to}, [w]") } else { format!("st.{order}.u16 [w], 0x0101") }
+            if is_load {
+                format!("ld.{order}.u16 {to}, [w]")
+            } else {
+                format!("st.{order}.u16 [w], 0x0101")
+            }
         });
     let atom = (
         location.clone(),
@@ -93,17 +107,27 @@ fn program() -> impl Strategy<Value = String> {
 
 /// How much work the simple implementation would have: reads and pairs to order, both exponential.
 fn is_small(text: &str) -> bool {
-    let reads = text.lines().filter(|l| l.contains("ld") || l.contains("atom") || l.contains("red")).count();
+    let reads = text
+        .lines()
+        .filter(|l| l.contains("ld") || l.contains("atom") || l.contains("red"))
+        .count();
     let writes = text
         .lines()
-        .filter(|l| l.contains("st.") || l.contains("sust") || l.contains("atom") || l.contains("red"))
+        .filter(|l| {
+            l.contains("st.") || l.contains("sust") || l.contains("atom") || l.contains("red")
+        })
         .count();
     let wide = text.lines().filter(|l| l.contains("u16")).count();
     reads <= 5 && writes <= 5 && wide <= 2 && reads + writes + wide <= 9
 }
 
 fn agree(cases: u32) {
-    let mut runner = TestRunner::new(Config { cases, max_global_rejects: cases * 20, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases,
+        max_global_rejects: cases * 20,
+        failure_persistence: None,
+        ..Config::default()
+    });
     let strategy = program().prop_filter("small enough", |text| is_small(text));
     let result = runner.run(&strategy, |text| {
         let test = Test::parse(&text, "random").map_err(|e| TestCaseError::fail(e.to_string()))?;

@@ -21,7 +21,10 @@ fn family(name: &str, threads: usize, strong: bool) -> String {
         let (a, b) = (i % locations, next(i % locations, locations));
         match name {
             "SB" => {
-                let _ = writeln!(text, "st.relaxed.gpu.u32 [x{a}], 1\n{fence}\nld.relaxed.gpu.u32 r0, [x{b}]");
+                let _ = writeln!(
+                    text,
+                    "st.relaxed.gpu.u32 [x{a}], 1\n{fence}\nld.relaxed.gpu.u32 r0, [x{b}]"
+                );
                 exists.push(format!("T{i}:r0 == 0"));
             }
             "MP" if i == 0 => {
@@ -39,15 +42,20 @@ fn family(name: &str, threads: usize, strong: bool) -> String {
                 }
             }
             "LB" => {
-                let (load, store) = if strong { ("acquire", "release") } else { ("relaxed", "relaxed") };
-                let _ = writeln!(text, "ld.{load}.gpu.u32 r0, [x{a}]\nst.{store}.gpu.u32 [x{b}], 1");
+                let (load, store) =
+                    if strong { ("acquire", "release") } else { ("relaxed", "relaxed") };
+                let _ =
+                    writeln!(text, "ld.{load}.gpu.u32 r0, [x{a}]\nst.{store}.gpu.u32 [x{b}], 1");
                 exists.push(format!("T{i}:r0 == 1"));
             }
             _ if i < locations => {
                 let _ = writeln!(text, "st.relaxed.gpu.u32 [x{i}], 1");
             }
             _ => {
-                let _ = writeln!(text, "ld.relaxed.gpu.u32 r0, [x{a}]\n{fence}\nld.relaxed.gpu.u32 r1, [x{b}]");
+                let _ = writeln!(
+                    text,
+                    "ld.relaxed.gpu.u32 r0, [x{a}]\n{fence}\nld.relaxed.gpu.u32 r1, [x{b}]"
+                );
                 exists.push(format!("T{i}:r0 == 1 && T{i}:r1 == 0"));
             }
         }
@@ -77,7 +85,8 @@ fn many_threads_get_their_verdicts() {
                 assert_eq!(verdict.allowed, !strong, "{name} with {threads} threads");
                 assert_eq!(verdict.race, Some(false), "{name} with {threads} threads");
             }
-            let _ = writeln!(table, "{name:<6}  {threads:>7}  {:>13.1}  {:>11.1}", times[0], times[1]);
+            let _ =
+                writeln!(table, "{name:<6}  {threads:>7}  {:>13.1}  {:>11.1}", times[0], times[1]);
             if threads <= 8 {
                 assert!(times.iter().all(|ms| *ms < 10_000.0), "{name} {threads}: {times:?} ms");
             }
@@ -97,7 +106,8 @@ fn the_directed_search_agrees_with_enumeration() {
                 let text = family(name, threads, strong);
                 let test = Test::parse(&text, "scale").expect("a litmus test");
                 let options = Options { budget: 2_000_000, ..Options::default() };
-                let directed = judge_directed(&test.program, &test.condition, &options).expect("small");
+                let directed =
+                    judge_directed(&test.program, &test.condition, &options).expect("small");
                 let (all, _) = outcomes(&test.program, &options).expect("small");
                 let reached = all.iter().any(|outcome| {
                     let value = |term| match term {

@@ -10,7 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_model::Outcome;
-use baton_model::program::{Address, Modify, Op, Operand, Order, Program, Proxy, ProxyFence, Semantics};
+use baton_model::program::{
+    Address, Modify, Op, Operand, Order, Program, Proxy, ProxyFence, Semantics,
+};
 use baton_model::scope::{Placement, Scope};
 
 type Pairs = BTreeSet<(usize, usize)>;
@@ -125,7 +127,8 @@ fn choose(
     found: &mut (BTreeSet<Outcome>, bool),
 ) {
     if chosen.len() == runs.len() {
-        let picked: Vec<&Run> = chosen.iter().zip(runs).map(|(index, runs)| &runs[*index]).collect();
+        let picked: Vec<&Run> =
+            chosen.iter().zip(runs).map(|(index, runs)| &runs[*index]).collect();
         candidate(program, &picked, runs, found);
         return;
     }
@@ -236,7 +239,13 @@ fn thread_runs(
                     let new = match rmw.modify {
                         Modify::Add => rmw.ty.wrap(answer.wrapping_add(a)),
                         Modify::Exchange => a,
-                        Modify::CompareExchange => if answer == a { b } else { answer },
+                        Modify::CompareExchange => {
+                            if answer == a {
+                                b
+                            } else {
+                                answer
+                            }
+                        }
                         other => panic!("the random programs have no {other:?}"),
                     };
                     if let Some(to) = rmw.to {
@@ -333,7 +342,8 @@ fn candidate(
                 sources.push(None);
             }
             for write in all.clone() {
-                let own = events[write].atomic.is_some() && events[write].atomic == events[read].atomic;
+                let own =
+                    events[write].atomic.is_some() && events[write].atomic == events[read].atomic;
                 if events[write].kind == Kind::Write
                     && events[write].memory == events[read].memory
                     && events[write].bytes.contains(at)
@@ -412,9 +422,13 @@ fn orders(
         for b in a + 1..events.len() {
             let (x, y) = (&events[a], &events[b]);
             let writes = x.kind == Kind::Write && y.kind == Kind::Write;
-            let atomics = x.atomic.is_some() && y.atomic.is_some() && x.overlaps(y) && x.proxy == y.proxy;
+            let atomics =
+                x.atomic.is_some() && y.atomic.is_some() && x.overlaps(y) && x.proxy == y.proxy;
             let in_scope = x.scope_holds(y) && y.scope_holds(x);
-            if writes && x.meets(y) && (ms(events, po, a, b) || atomics && in_scope && x.thread != y.thread) {
+            if writes
+                && x.meets(y)
+                && (ms(events, po, a, b) || atomics && in_scope && x.thread != y.thread)
+            {
                 open.push((a, b, false));
             }
             let sc = |e: &Event| matches!(&e.kind, Kind::Fence(o) if o.semantics == Semantics::Sc);
@@ -427,7 +441,11 @@ fn orders(
         let (mut co, mut sc) = (Pairs::new(), Pairs::new());
         for (index, (a, b, fence)) in open.iter().enumerate() {
             let pair = if number >> index & 1 == 0 { (*a, *b) } else { (*b, *a) };
-            if *fence { sc.insert(pair) } else { co.insert(pair) };
+            if *fence {
+                sc.insert(pair)
+            } else {
+                co.insert(pair)
+            };
         }
         check(program, picked, events, po, barriers, from, co, &sc, found);
     }
@@ -450,7 +468,8 @@ fn check(
     if cyclic(&closure(sc)) {
         return;
     }
-    let rf: Pairs = from.iter().filter_map(|((read, _), write)| write.map(|w| (w, *read))).collect();
+    let rf: Pairs =
+        from.iter().filter_map(|((read, _), write)| write.map(|w| (w, *read))).collect();
     // 8.9.2
     let direct: Pairs = rf.iter().copied().filter(|(w, r)| strong(*w, *r)).collect();
     let mut observation = direct.clone();
@@ -543,7 +562,11 @@ fn check(
             };
             starts.iter().any(|start| {
                 ends.iter().any(|end| {
-                    let through = path(*start, *end) && (*start != *end || *a == *start || *b == *end || generic(x) != generic(y));
+                    let through = path(*start, *end)
+                        && (*start != *end
+                            || *a == *start
+                            || *b == *end
+                            || generic(x) != generic(y));
                     let distinct = generic(x) || generic(y) || *start != *end;
                     if x.address == y.address {
                         return through && distinct;
@@ -571,7 +594,10 @@ fn check(
     // 8.9.6, 8.10.1
     let mut coherence = co;
     for (a, b) in &cause {
-        if events[*a].kind == Kind::Write && events[*b].kind == Kind::Write && events[*a].meets(&events[*b]) {
+        if events[*a].kind == Kind::Write
+            && events[*b].kind == Kind::Write
+            && events[*a].meets(&events[*b])
+        {
             coherence.insert((*a, *b));
         }
     }
@@ -592,7 +618,9 @@ fn check(
         }
     }
     // 8.10.6
-    if rf.iter().any(|(w, r)| cause.contains(&(*r, *w))) || fr.iter().any(|(r, w)| cause.contains(&(*w, *r))) {
+    if rf.iter().any(|(w, r)| cause.contains(&(*r, *w)))
+        || fr.iter().any(|(r, w)| cause.contains(&(*w, *r)))
+    {
         return;
     }
     // 8.10.3
@@ -601,7 +629,8 @@ fn check(
             return;
         }
     }
-    for own in all.clone().filter(|e| events[*e].kind == Kind::Write && events[*e].atomic.is_some()) {
+    for own in all.clone().filter(|e| events[*e].kind == Kind::Write && events[*e].atomic.is_some())
+    {
         let read = own - 1;
         for w in all.clone().filter(|w| events[*w].kind == Kind::Write && *w != own) {
             let (x, y) = (&events[own], &events[w]);
@@ -664,12 +693,15 @@ fn check(
             let mut parts = BTreeSet::new();
             for write in &cover {
                 if !cover.iter().any(|other| coherence.contains(&(*write, *other))) {
-                    let value = |all: u128, at: &u32| all | u128::from(events[*write].byte(*at)) << (8 * at);
+                    let value = |all: u128, at: &u32| {
+                        all | u128::from(events[*write].byte(*at)) << (8 * at)
+                    };
                     parts.insert(bytes.iter().fold(0, value));
                 }
             }
             if cover.is_empty() {
-                let value = |all: u128, at: &u32| all | u128::from(declared.init[*at as usize]) << (8 * at);
+                let value =
+                    |all: u128, at: &u32| all | u128::from(declared.init[*at as usize]) << (8 * at);
                 parts.insert(bytes.iter().fold(0, value));
             }
             values = values.iter().flat_map(|v| parts.iter().map(move |p| v | p)).collect();
@@ -705,7 +737,8 @@ fn is_justified(events: &[Event], picked: &[&Run], runs: &[Vec<Run>], from: &Fro
             match event.kind {
                 Kind::Read => {
                     let sources = from.iter().filter(|((read, _), _)| *read == index);
-                    if sources.map(|(_, write)| write).all(|w| w.is_none_or(|w| good.contains(&w))) {
+                    if sources.map(|(_, write)| write).all(|w| w.is_none_or(|w| good.contains(&w)))
+                    {
                         good.insert(index);
                     }
                 }
@@ -715,15 +748,17 @@ fn is_justified(events: &[Event], picked: &[&Run], runs: &[Vec<Run>], from: &Fro
                     let own = &picked[thread].events;
                     let rank = own[..event.at].iter().filter(|e| same_write(e, event)).count();
                     let fixed = runs[thread].iter().all(|other| {
-                        let agrees = own.iter().filter(|e| good.contains(&(start + e.at))).all(|mine| {
-                            mine.kind != Kind::Read
-                                || other.events.iter().all(|theirs| {
-                                    theirs.kind != Kind::Read
-                                        || theirs.instruction != mine.instruction
-                                        || theirs.value == mine.value
-                                })
-                        });
-                        !agrees || other.events.iter().filter(|e| same_write(e, event)).count() > rank
+                        let agrees =
+                            own.iter().filter(|e| good.contains(&(start + e.at))).all(|mine| {
+                                mine.kind != Kind::Read
+                                    || other.events.iter().all(|theirs| {
+                                        theirs.kind != Kind::Read
+                                            || theirs.instruction != mine.instruction
+                                            || theirs.value == mine.value
+                                    })
+                            });
+                        !agrees
+                            || other.events.iter().filter(|e| same_write(e, event)).count() > rank
                     });
                     if fixed {
                         good.insert(index);

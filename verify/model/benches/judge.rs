@@ -1,0 +1,72 @@
+//! How long verdicts take, with the simple implementation of the tests beside the search.
+
+use baton_model::litmus::Test;
+use baton_model::{Options, judge, outcomes};
+use criterion::{Criterion, criterion_group, criterion_main};
+
+#[path = "../tests/suite/simple.rs"]
+mod simple;
+
+/// Locations of one byte, as the simple implementation wants them.
+const SHAPES: [(&str, &str); 3] = [
+    (
+        "SB+fence.sc",
+        "location x global u8 = 0
+         location y global u8 = 0
+         thread T0 cta=0:
+           st.relaxed.gpu.u8 [x], 1
+           fence.sc.gpu
+           ld.relaxed.gpu.u8 r0, [y]
+         thread T1 cta=1:
+           st.relaxed.gpu.u8 [y], 1
+           fence.sc.gpu
+           ld.relaxed.gpu.u8 r0, [x]
+         exists: T0:r0 == 0 && T1:r0 == 0",
+    ),
+    (
+        "IRIW",
+        "location x global u8 = 0
+         location y global u8 = 0
+         thread T0 cta=0:
+           st.relaxed.gpu.u8 [x], 1
+         thread T1 cta=1:
+           st.relaxed.gpu.u8 [y], 1
+         thread T2 cta=2:
+           ld.acquire.gpu.u8 r0, [x]
+           ld.acquire.gpu.u8 r1, [y]
+         thread T3 cta=3:
+           ld.acquire.gpu.u8 r0, [y]
+           ld.acquire.gpu.u8 r1, [x]
+         exists: T2:r0 == 1 && T2:r1 == 0 && T3:r0 == 1 && T3:r1 == 0",
+    ),
+    (
+        "three atomics",
+        "location x global u8 = 0
+         thread T0 cta=0:
+           atom.relaxed.gpu.add.u8 r0, [x], 1
+         thread T1 cta=1:
+           atom.relaxed.gpu.add.u8 r0, [x], 1
+         thread T2 cta=2:
+           atom.relaxed.gpu.add.u8 r0, [x], 1
+         exists: x != 3",
+    ),
+];
+
+fn verdicts(criterion: &mut Criterion) {
+    for (name, text) in SHAPES {
+        let test = Test::parse(text, name).unwrap_or_else(|error| panic!("{error}"));
+        let options = Options::default();
+        let mut group = criterion.benchmark_group(name);
+        group.sample_size(20);
+        group.bench_function("parse", |b| b.iter(|| Test::parse(text, name)));
+        group.bench_function("judge", |b| {
+            b.iter(|| judge(&test.program, &test.condition, &options))
+        });
+        group.bench_function("outcomes", |b| b.iter(|| outcomes(&test.program, &options)));
+        group.bench_function("outcomes, simple", |b| b.iter(|| simple::outcomes(&test.program)));
+        group.finish();
+    }
+}
+
+criterion_group!(benches, verdicts);
+criterion_main!(benches);
