@@ -50,7 +50,8 @@ pub(super) fn strip(module: &Module, edit: &mut Edit<'_>) {
         let text = edit.line(line);
         let word = text.trim();
         let label = |prefix: &str| word.starts_with(prefix) && word.ends_with(':');
-        let directive = word.starts_with(".loc") || word.starts_with(".file");
+        // Whole words: `.local` is memory, and stays.
+        let directive = matches!(word.split_whitespace().next(), Some(".loc" | ".file"));
         if directive || label("$L__tmp") || label("$L__func_begin") || label("$L__func_end") {
             edit.remove(line);
         } else if word.starts_with(".target") && word.ends_with(", debug") {

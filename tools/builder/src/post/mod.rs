@@ -120,4 +120,16 @@ mod tests {
         assert_eq!(text, "a\nx\ny\nc\nD\n");
         assert_eq!(places, [Some(1), None, Some(4), Some(5)]);
     }
+
+    #[test]
+    fn local_memory_is_no_debug_information() {
+        let raw = ".version 8.0\n.target sm_90a, debug\n.address_size 64\n.visible .entry k()\n{\n\
+                   .local .align 4 .b8 __local_depot0[16];\n.loc 1 6 0\nret;\n}\n.file 1 \"a.rs\"\n";
+        let text = process(raw, "k.ptx", &[]).unwrap().text;
+        assert!(text.contains(".local .align 4 .b8 __local_depot0[16];"), "{text}");
+        assert!(
+            !text.contains(".loc ") && !text.contains(".file") && !text.contains("debug"),
+            "{text}"
+        );
+    }
 }
