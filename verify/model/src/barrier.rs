@@ -51,7 +51,7 @@ pub fn meetings(candidate: &Candidate<'_>) -> Vec<Meeting> {
     clusters.dedup();
 
     // Edges that must be respected for the program to end, and those that order memory.
-    let mut ways: Vec<(Vec<(usize, usize)>, Vec<(usize, usize)>)> = vec![(vec![], vec![])];
+    let mut ways: Vec<(Edges, Edges)> = vec![(vec![], vec![])];
     for (cta, id) in barriers {
         let mut next = vec![];
         for phases in block_phases(candidate, cta, id) {
@@ -253,10 +253,10 @@ fn released_before(candidate: &Candidate<'_>, arrive: usize, wait: usize, memory
             continue;
         }
         match &event.kind {
-            Kind::Fence(order, _) => {
-                if order.semantics.releases() && order.scope.contains(event.place, there) {
-                    memory.push((index, wait));
-                }
+            Kind::Fence(order, _)
+                if order.semantics.releases() && order.scope.contains(event.place, there) =>
+            {
+                memory.push((index, wait));
             }
             // tcgen05's fences compose with any execution barrier, but for tcgen05 operations only.
             Kind::Before => {

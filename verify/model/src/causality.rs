@@ -29,10 +29,9 @@ pub fn prepare(candidate: &mut Candidate<'_>) {
             if a == b || !p.meets(q) {
                 continue;
             }
-            if p.proxy == Proxy::Tensor && q.proxy == Proxy::Tensor {
-                if is_pipelined(candidate, a, b) {
-                    candidate.pipelined.add(a, b);
-                }
+            if p.proxy == Proxy::Tensor && q.proxy == Proxy::Tensor && is_pipelined(candidate, a, b)
+            {
+                candidate.pipelined.add(a, b);
             }
             let same_address = p.overlaps(q);
             // 1. The same address, both through the generic proxy. The end of a bulk copy is such a

@@ -62,8 +62,11 @@ pub struct Domain<'a> {
     seeds: Vec<u128>,
     /// Answers that were worked out since something was learnt.
     answers: RefCell<HashMap<Question, Rc<[u128]>>>,
-    chains: RefCell<HashMap<(Question, u128), Rc<[Origin]>>>,
+    chains: RefCell<HashMap<(Question, u128), Chains>>,
 }
+
+/// The minimal chains behind one value.
+type Chains = Rc<[Origin]>;
 
 /// All that the answers to a read depend on: thread, instruction, occurrence, memory, address, first
 /// byte, whether it is asynchronous, whether an own write hides the initial value.
@@ -126,7 +129,7 @@ impl<'a> Domain<'a> {
     }
 
     /// Adds the writes of a run, complete or not. Says whether anything is new.
-    fn learn(&mut self, events: &[Event], origins: &[Rc<[Origin]>]) -> bool {
+    fn learn(&mut self, events: &[Event], origins: &[Chains]) -> bool {
         let mut new = false;
         for (event, origins) in events.iter().zip(origins) {
             let Kind::Write(access) = &event.kind else { continue };
@@ -154,13 +157,13 @@ impl<'a> Domain<'a> {
 
     /// The chains behind a value that an atomic operation read, without those that contain its own
     /// write: an operation does not feed itself.
-    fn origins(&self, read: &Event, value: u128) -> Rc<[Origin]> {
+    fn origins(&self, read: &Event, value: u128) -> Chains {
         let Some(access) = read.access() else { return Rc::new([0]) };
         let question = (question(read, access, false), value);
         if let Some(known) = self.chains.borrow().get(&question) {
             return Rc::clone(known);
         }
-        let chains: Rc<[Origin]> = self.find_origins(read, access, value).into();
+        let chains: Chains = self.find_origins(read, access, value).into();
         self.chains.borrow_mut().insert(question, Rc::clone(&chains));
         chains
     }
@@ -409,7 +412,7 @@ struct Run<'a> {
     events: Vec<Event>,
     edges: Vec<(Moment, Moment)>,
     depends: Vec<u128>,
-    origins: Vec<Rc<[Origin]>>,
+    origins: Vec<Chains>,
     /// Events of bulk copies since the last commit_group, and of the groups before; reads flagged.
     open_group: Vec<(usize, bool)>,
     groups: Vec<Vec<(usize, bool)>>,
@@ -988,7 +991,7 @@ impl<'a> Run<'a> {
                     operands.push(event);
                 }
                 let mut own = vec![];
-                let mut origins: Rc<[Origin]> = Rc::new([0]);
+                let mut origins: Chains = Rc::new([0]);
                 let mut value = word.wrap(factors[0].wrapping_mul(factors[1]));
                 if self.value(accumulate) != 0 {
                     let access = self.access(d, 0, 4, Order::WEAK, tensor)?;

@@ -96,14 +96,13 @@ fn release_patterns(
         }
         match &earlier.kind {
             // 2. A release operation on M, then a strong write to M.
-            Kind::Write(other) => {
+            Kind::Write(other)
                 if !event.asynchronous
                     && other.order.semantics.releases()
                     && other.overlaps_completely(access)
-                    && clauses.has(Clause::ReleaseThenWrite)
-                {
-                    firsts.push(first);
-                }
+                    && clauses.has(Clause::ReleaseThenWrite) =>
+            {
+                firsts.push(first);
             }
             // 3. A releasing fence, then a strong write to M; 4. an asynchronous one.
             Kind::Fence(..) | Kind::ProxyFence(_) => {
@@ -176,7 +175,7 @@ fn acquire_patterns(
     lasts
 }
 
-/// 4. The observed completion of an asynchronous strong read of M, then an acquiring fence: the
+/// Acquire pattern 4: the observed completion of an asynchronous strong read of M, then an acquiring fence: the
 /// fences behind a wait_group that waits for it, and the write that completes it on an mbarrier
 /// (who observes that write is known later).
 fn asynchronous_acquire(

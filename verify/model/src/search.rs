@@ -7,7 +7,7 @@
 //!
 //! Small programs are *enumerated*: the number of executions is known afterwards. Where the budget
 //! does not suffice, the search is *directed*: ways that the condition excludes are not tried,
-//! orders that only one direction allows are found by trying both ([`Search::propagate`]), and the
+//! orders that only one direction allows are found by trying both, and the
 //! first execution ends it. The answer is exact in both modes.
 
 use std::collections::BTreeSet;
