@@ -1,5 +1,6 @@
-//! Programs that the types must refuse (`ui/fail`), each named after the rule that it breaks, and their
-//! corrected twins (`ui/pass`).
+//! Programs that the types must refuse (`ui/fail`), each named after the rule that it breaks, their
+//! corrected twins (`ui/pass`), and what else one could try (`ui/attacks`), where the compiler's own
+//! words do.
 //!
 //! The golden files change through `TRYBUILD=overwrite cargo test -p baton-host --test types`.
 
@@ -24,6 +25,7 @@ fn compiler_agrees() {
     let cases = trybuild::TestCases::new();
     cases.pass("tests/ui/pass/*.rs");
     cases.compile_fail("tests/ui/fail/*.rs");
+    cases.compile_fail("tests/ui/attacks/*.rs");
 }
 
 /// Only what this crate says counts: not the places, and not what is quoted of the program.
