@@ -1,11 +1,12 @@
 //! Loads, stores and atomics of the lanes of a warp. Every ordinary access passes here.
 
+use crate::detect::{Class, Detector, Space, Touch};
 use crate::error::Fault;
 use crate::ir::*;
 use crate::memory::{GLOBAL_BASE, RANK_SHIFT, SHARED_BASE, SHARED_WINDOW};
 use crate::value::{self, Float, Rounding};
 use crate::warp::{Path, Spin, Wait, Warp};
-use crate::world::{Event, Flow, World, lanes_of};
+use crate::world::{Event, Flow, Place, World, lanes_of};
 
 /// Rounds of a loop that only looks before its path is parked.
 const SPIN_ROUNDS: u32 = 32;
@@ -180,7 +181,8 @@ impl World<'_> {
         let addresses = self.addresses(warp, &frame, &access.addr, access.space);
         let mut value = [0u64; LANES];
         let span = Span::of(&addresses, mask);
-        if let Some(region) = self.region(warp, access.space, &span, n.into(), false) {
+        let region = self.region(warp, access.space, &span, n.into(), false);
+        if let Some(region) = region {
             let length = (span.max - span.min) as usize + usize::from(n);
             gather(self.region_bytes(region, length), &addresses, span.min, mask, n, &mut value);
         } else {
@@ -195,6 +197,10 @@ impl World<'_> {
         }
         if access.strong && self.looks_in_vain(path, mask, &addresses, &value) {
             return Ok(Flow::Blocked);
+        }
+        if self.detect.is_some() {
+            let region = region.map(|r| (r, span.min));
+            self.track(warp, path, mask, access, region, (&addresses, n.into()), What::Load);
         }
         warp.regs.put64(&frame, d, mask, &value);
         path.pc += 1;
@@ -258,6 +264,10 @@ impl World<'_> {
                 }
                 warp.regs.put64(&frame, *d, mask, &value);
             }
+            if self.detect.is_some() {
+                let region = Some((region, span.min));
+                self.track(warp, path, mask, access, region, (&addresses, all), What::Load);
+            }
             path.pc += 1;
             return Ok(if access.strong { Flow::Visible } else { Flow::Next });
         }
@@ -288,6 +298,9 @@ impl World<'_> {
                 }
             }
         }
+        if self.detect.is_some() {
+            self.track(warp, path, mask, access, None, (&addresses, all), What::Load);
+        }
         path.pc += 1;
         Ok(if access.strong { Flow::Visible } else { Flow::Next })
     }
@@ -314,6 +327,10 @@ impl World<'_> {
                 let value = self.fetch64(warp, &frame, *source);
                 let bytes = &mut self.region_bytes_mut(region, length)[i * n..];
                 scatter(bytes, &addresses, span.min, mask, access.bytes, &value);
+            }
+            if self.detect.is_some() {
+                let region = Some((region, span.min));
+                self.track(warp, path, mask, access, region, (&addresses, all), What::Store);
             }
             return Ok(self.stored(path, access, mask, &addresses));
         }
@@ -347,6 +364,9 @@ impl World<'_> {
                 }
             }
             self.view_mut(warp, place, all)?.copy_from_slice(&bytes[..all]);
+        }
+        if self.detect.is_some() {
+            self.track(warp, path, mask, access, None, (&addresses, all), What::Store);
         }
         Ok(self.stored(path, access, mask, &addresses))
     }
@@ -410,6 +430,10 @@ impl World<'_> {
         } else if self.looks_in_vain(path, mask, &addresses, &before) {
             return Ok(Flow::Blocked);
         }
+        if self.detect.is_some() {
+            let what = if d == Dst::Sink { What::Reduction } else { What::Atomic };
+            self.track(warp, path, mask, access, None, (&addresses, n), what);
+        }
         if n < 16 {
             warp.regs.put64(&frame, d, mask, &before);
         }
@@ -451,6 +475,112 @@ impl World<'_> {
             warp.regs.r64[at + 1][lane] = old[1];
         }
         Ok(new != old)
+    }
+}
+
+/// What an access does, for the detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Load,
+    Store,
+    Atomic,
+    Reduction,
+}
+
+impl World<'_> {
+    /// Tells the detection of an access that has been made.
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
+    fn track(
+        &mut self,
+        warp: &Warp,
+        path: &Path,
+        mask: u32,
+        access: &Access,
+        region: Option<(Region, u64)>,
+        (addresses, bytes): (&Lanes64, usize),
+        what: What,
+    ) {
+        let Some(mut detect) = self.detect.take() else { return };
+        match region {
+            Some((region, min)) => {
+                let (space, base) = match region {
+                    Region::Global(base) => (Space::Global, base),
+                    Region::Shared(cta, base) => (Space::Shared(cta as u32), base),
+                };
+                let offsets = addresses.map(|a| a.wrapping_sub(min).wrapping_add(base as u64));
+                self.track_in(&mut detect, path, mask, access, (space, &offsets, bytes), what);
+            }
+            None => {
+                for lane in lanes_of(mask) {
+                    let place =
+                        self.place(warp, lane, (access.space, addresses[lane]), (1, 1), false);
+                    let (space, at) = match place {
+                        Ok(Place::Global(at)) => (Space::Global, at),
+                        Ok(Place::Shared(cta, at)) => (Space::Shared(cta), at),
+                        _ => continue,
+                    };
+                    let at = (space, &[at as u64; LANES], bytes);
+                    self.track_in(&mut detect, path, 1 << lane, access, at, what);
+                }
+            }
+        }
+        self.detect = Some(detect);
+    }
+
+    fn track_in(
+        &mut self,
+        detect: &mut Detector,
+        path: &Path,
+        mask: u32,
+        access: &Access,
+        (space, offsets, bytes): (Space, &Lanes64, usize),
+        what: What,
+    ) {
+        let (w, site) = (self.current, path.site());
+        let strong = access.strong.then_some((access.scope, bytes as u32));
+        let touch = Touch { site, write: what != What::Load, class: Class::Thread, strong };
+        if what != What::Store {
+            match space {
+                Space::Global => {
+                    let unwritten =
+                        |&l: &usize| !self.memory.is_written(offsets[l] as usize, bytes);
+                    if let Some(lane) = lanes_of(mask).find(unwritten) {
+                        detect.unwritten(w, lane as u32, space, offsets[lane], site);
+                    }
+                }
+                Space::Shared(cta) => detect.check_written(w, mask, cta, offsets, bytes, site),
+                Space::Tensor(_) => {}
+            }
+        }
+        detect.access(w, mask, space, offsets, bytes, touch);
+        if what != What::Load && space == Space::Global {
+            for lane in lanes_of(mask) {
+                self.memory.mark(offsets[lane] as usize, bytes);
+            }
+        }
+        if !access.strong {
+            return;
+        }
+        let order = (access.order, access.scope);
+        let mut rest = mask;
+        while rest != 0 {
+            let at = offsets[rest.trailing_zeros() as usize];
+            let lanes = lanes_of(rest).filter(|&l| offsets[l] == at).fold(0, |m, l| m | 1 << l);
+            rest &= !lanes;
+            match what {
+                What::Load | What::Atomic => {
+                    detect.strong_load(w, lanes, (space, at), order, site);
+                }
+                What::Reduction => detect.reduction(w, lanes, (space, at)),
+                What::Store => {}
+            }
+            if what != What::Load {
+                for lane in lanes_of(lanes) {
+                    detect.strong_store(w, lane, (space, at), order, what == What::Store);
+                }
+            }
+        }
     }
 }
 

@@ -5,10 +5,11 @@
 //! two steps (the source is read, the destination is written) at moments that the scheduler
 //! chooses. A wait only waits; it never performs.
 
+use crate::detect::{Space, Stamp};
 use crate::error::Fault;
 use crate::ir::*;
 use crate::mbarrier::Mbarrier;
-use crate::memory::{FRESH, RANK_SHIFT, SHARED_BASE};
+use crate::memory::{FRESH, GLOBAL_BASE, RANK_SHIFT, SHARED_BASE};
 use crate::tensor::TensorAgent;
 use crate::tensor_map::{DataType, Piece, TENSOR_MAP_BYTES, TensorMap};
 use crate::value::Float;
@@ -32,6 +33,8 @@ pub(crate) enum MbarrierOp {
         count: Option<Src>,
         tx: Option<Src>,
         state: Dst,
+        relaxed: bool,
+        scope: Scope,
         drop: bool,
         no_complete: bool,
     },
@@ -45,6 +48,8 @@ pub(crate) enum MbarrierOp {
         parity: bool,
         d: Dst,
         addr: SharedAddr,
+        relaxed: bool,
+        scope: Scope,
         phase: Src,
     },
     PendingCount {
@@ -175,6 +180,8 @@ pub(crate) struct Agent {
     pub group: u32,
     /// Order of issue.
     pub number: u64,
+    /// What its completion tells, for the detection.
+    pub stamp: Option<Stamp>,
 }
 
 impl World<'_> {
@@ -197,7 +204,81 @@ impl World<'_> {
             pc: path.pc,
             group,
             number: self.issued,
+            stamp: None,
         });
+    }
+
+    /// The phase of a barrier now.
+    fn phase_of(&mut self, place: SharedPlace) -> u64 {
+        self.ctas[place.cta as usize].barriers.get(place.offset).map_or(0, |b| b.phase)
+    }
+
+    /// Tells the detection of a copy into shared memory.
+    fn track_in_copy(
+        &mut self,
+        path: &Path,
+        lane: usize,
+        source: &Source,
+        to: &[(SharedPlace, SharedPlace)],
+        bytes: u32,
+    ) {
+        let Some(mut detect) = self.detect.take() else { return };
+        let (w, site) = (self.current, path.site());
+        let global = |address: u64| (address - GLOBAL_BASE) as usize;
+        for (i, &(place, bar)) in to.iter().enumerate() {
+            let phase = self.phase_of(bar);
+            if i == 0 {
+                let mut read = |space, at, n| {
+                    detect.copy_in_source(w, lane, site, (space, at, n), (bar, phase));
+                };
+                match source {
+                    Source::Global(address) => {
+                        read(Space::Global, global(*address), bytes as usize)
+                    }
+                    Source::Shared(from) => {
+                        read(Space::Shared(from.cta), from.offset as usize, bytes as usize);
+                    }
+                    Source::Tile { pieces, .. } => {
+                        for piece in pieces {
+                            if let Some(address) = piece.global {
+                                read(Space::Global, global(address), piece.bytes as usize);
+                            }
+                        }
+                    }
+                }
+            }
+            detect.copy_in(w, lane, site, (place, bytes), bar, phase);
+        }
+        self.detect = Some(detect);
+    }
+
+    /// The same for a copy out of it. Reductions write atomically, which orders nothing.
+    fn track_out_copy(
+        &mut self,
+        path: &Path,
+        lane: usize,
+        (from, bytes): (SharedPlace, u32),
+        target: &Source,
+        (group, reduces): (u32, bool),
+    ) {
+        let Some(detect) = &mut self.detect else { return };
+        let (w, site) = (self.current, path.site());
+        detect.copy_out(w, lane, site, (from, bytes), group);
+        let mut write = |address: u64, n: usize| {
+            detect.copy_out_to(w, lane, site, (address - GLOBAL_BASE) as usize, n, group);
+        };
+        match target {
+            _ if reduces => {}
+            Source::Global(address) => write(*address, bytes as usize),
+            Source::Tile { pieces, .. } => {
+                for piece in pieces {
+                    if let Some(address) = piece.global {
+                        write(address, piece.bytes as usize);
+                    }
+                }
+            }
+            Source::Shared(_) => {}
+        }
     }
 
     /// The place of an mbarrier, and its address for messages.
@@ -237,6 +318,9 @@ impl World<'_> {
             Ok((result, turned)) => {
                 if turned {
                     self.events.push(Event::Mbarrier(place));
+                    if let Some(detect) = &mut self.detect {
+                        detect.turn(place);
+                    }
                 }
                 Ok(result)
             }
@@ -262,6 +346,9 @@ impl World<'_> {
                     barriers
                         .init(place.offset, counts[lane])
                         .map_err(|error| Fault::Mbarrier { address, error })?;
+                    if let Some(detect) = &mut self.detect {
+                        detect.barrier_init(self.current, lane, place, path.site());
+                    }
                 }
             }
             MbarrierOp::Inval { addr } => {
@@ -274,12 +361,27 @@ impl World<'_> {
                         .map_err(|error| Fault::Mbarrier { address, error })?;
                 }
             }
-            MbarrierOp::Arrive { addr, remote, count, tx, state, drop, no_complete } => {
+            MbarrierOp::Arrive {
+                addr,
+                remote,
+                count,
+                tx,
+                state,
+                drop,
+                no_complete,
+                relaxed,
+                scope,
+            } => {
                 let addresses = self.addresses(warp, &frame, &addr.0, addr.1);
                 let counts = count.map_or([1; LANES], |c| self.fetch32(warp, &frame, c));
                 let bytes = tx.map_or([0; LANES], |c| self.fetch32(warp, &frame, c));
                 for lane in lanes_of(mask) {
                     let (place, _) = self.barrier_place(warp, addr.1, addresses[lane])?;
+                    let phase = self.phase_of(place);
+                    if let Some(detect) = &mut self.detect {
+                        let how = (*relaxed, *scope, phase, path.site());
+                        detect.arrive(self.current, lane, place, how);
+                    }
                     let token = self.with_barrier(place, |b| {
                         let token = b.state();
                         let phase = b.phase;
@@ -307,13 +409,17 @@ impl World<'_> {
                 for lane in lanes_of(mask) {
                     let (place, _) = self.barrier_place(warp, addr.1, addresses[lane])?;
                     let bytes = i64::from(amounts[lane]);
+                    if let Some(detect) = &mut self.detect {
+                        detect.check_barrier(self.current, lane as u32, place, path.site());
+                    }
                     self.with_barrier(place, |b| {
                         b.transact(if *complete { -bytes } else { bytes })
                     })?;
                 }
             }
-            MbarrierOp::Wait { blocking, parity, d, addr, phase } => {
-                return self.wait(warp, path, mask, *blocking, *parity, *d, addr, *phase);
+            MbarrierOp::Wait { blocking, parity, d, addr, phase, relaxed, scope } => {
+                let order = (*relaxed, *scope);
+                return self.wait(warp, path, mask, *blocking, *parity, *d, addr, *phase, order);
             }
             MbarrierOp::PendingCount { d, state } => {
                 let states = self.fetch64(warp, &frame, *state);
@@ -336,18 +442,21 @@ impl World<'_> {
         d: Dst,
         addr: &SharedAddr,
         phase: Src,
+        (relaxed, scope): (bool, Scope),
     ) -> Result<Flow, Fault> {
         let frame = path.frame;
         let addresses = self.addresses(warp, &frame, &addr.0, addr.1);
         let phases = self.fetch64(warp, &frame, phase);
         let mut passed = 0u32;
         let mut waits_for = None;
+        let mut offsets = [0; LANES];
         for lane in lanes_of(mask) {
             // Lanes mostly ask the same.
             let first = mask.trailing_zeros() as usize;
             if lane != first && addresses[lane] == addresses[first] && phases[lane] == phases[first]
             {
                 passed |= (passed >> first & 1) << lane;
+                offsets[lane] = offsets[first];
                 continue;
             }
             let (place, address) = self.barrier_place(warp, addr.1, addresses[lane])?;
@@ -361,6 +470,7 @@ impl World<'_> {
             }
             let barriers = &mut self.ctas[place.cta as usize].barriers;
             let value = phases[lane];
+            offsets[lane] = place.offset;
             let done = barriers
                 .get(place.offset)
                 .and_then(|b| {
@@ -395,6 +505,23 @@ impl World<'_> {
             }
         }
         warp.regs.put_pred(&frame, d, mask, passed);
+        if let Some(mut detect) = self.detect.take() {
+            let mut rest = mask;
+            while rest != 0 {
+                let lane = rest.trailing_zeros();
+                let offset = offsets[lane as usize];
+                let same = lanes_of(rest).filter(|&l| offsets[l] == offset);
+                let lanes = same.fold(0, |m, l| m | 1 << l);
+                rest &= !lanes;
+                let (place, site) = (SharedPlace { cta: warp.cta, offset }, path.site());
+                detect.check_barrier(self.current, lane, place, site);
+                if lanes & passed != 0 {
+                    let how = (relaxed, scope, self.phase_of(place), site);
+                    detect.waited(self.current, lanes & passed, place, how);
+                }
+            }
+            self.detect = Some(detect);
+        }
         path.pc += 1;
         Ok(Flow::Visible)
     }
@@ -491,6 +618,11 @@ impl World<'_> {
                     }
                     self.poison(place, *bytes)?;
                     let group = warp.small_groups[lane];
+                    if let Some(detect) = &mut self.detect {
+                        let source = ((from[lane] - GLOBAL_BASE) as usize, copied as usize);
+                        let (w, site) = (self.current, path.site());
+                        detect.copy_small(w, lane, site, (place, *bytes), source, group);
+                    }
                     let action = Action::Small {
                         to: place,
                         from: from[lane],
@@ -523,6 +655,16 @@ impl World<'_> {
                     path.wait = Some(Wait::Agents("its cp.async copies"));
                     return Ok(Flow::Blocked);
                 }
+                if let Some(detect) = &mut self.detect {
+                    for lane in lanes_of(mask) {
+                        let committed = warp.small_groups[lane];
+                        let done = match op {
+                            AsyncOp::SmallWait { groups } => committed.saturating_sub(*groups),
+                            _ => committed + 1,
+                        };
+                        detect.small_waited(me, lane, done);
+                    }
+                }
             }
             AsyncOp::SmallArrive { addr, no_increment } => {
                 let addresses = self.addresses(warp, &frame, &addr.0, addr.1);
@@ -536,6 +678,12 @@ impl World<'_> {
                     }
                     let action = Action::SmallArrive { bar };
                     self.issue(warp, path, lane, u32::MAX, action);
+                    if let (Some(detect), Some(agent)) = (&mut self.detect, self.agents.last_mut())
+                    {
+                        let group = warp.small_groups[lane];
+                        let stamp = detect.small_so_far(self.current, lane as u32, group);
+                        agent.stamp = Some(stamp);
+                    }
                 }
             }
             AsyncOp::BulkIn { dst, src, from, bytes, bar, multicast } => {
@@ -559,6 +707,7 @@ impl World<'_> {
                         Source::Shared(self.shared_place(warp, *from, source[lane], n64, 16)?)
                     };
                     let to = self.reached(warp, place, bar, masks.map(|m| m[lane]))?;
+                    self.track_in_copy(path, lane, &source, &to, n);
                     for (place, _) in &to {
                         self.poison(*place, n)?;
                     }
@@ -580,10 +729,11 @@ impl World<'_> {
                     let (bar, _) = self.barrier_place(warp, MemSpace::SharedCluster, bars[lane])?;
                     let pieces = tile(&map, &at, to[lane] as u32)?;
                     let to = self.reached(warp, place, bar, masks.map(|m| m[lane]))?;
+                    let source = Source::Tile { map, pieces };
+                    self.track_in_copy(path, lane, &source, &to, n as u32);
                     for (place, _) in &to {
                         self.poison(*place, n as u32)?;
                     }
-                    let source = Source::Tile { map, pieces };
                     let action = Action::In { source, to, bytes: n as u32, data: Vec::new() };
                     self.issue(warp, path, lane, u32::MAX, action);
                 }
@@ -601,6 +751,8 @@ impl World<'_> {
                     aligned("global", to[lane], 16)?;
                     let target = Source::Global(to[lane]);
                     let group = warp.bulk_groups[lane];
+                    let how = (group, reduce.is_some());
+                    self.track_out_copy(path, lane, (from, n), &target, how);
                     let action =
                         Action::Out { from, target, reduce: *reduce, bytes: n, data: Vec::new() };
                     self.issue(warp, path, lane, group, action);
@@ -620,9 +772,12 @@ impl World<'_> {
                         None => None,
                     };
                     let group = warp.bulk_groups[lane];
+                    let target = Source::Tile { map, pieces };
+                    let how = (group, reduce.is_some());
+                    self.track_out_copy(path, lane, (place, n as u32), &target, how);
                     let action = Action::Out {
                         from: place,
-                        target: Source::Tile { map, pieces },
+                        target,
                         reduce,
                         bytes: n as u32,
                         data: Vec::new(),
@@ -647,6 +802,11 @@ impl World<'_> {
                 if waits {
                     path.wait = Some(Wait::Agents("its bulk groups"));
                     return Ok(Flow::Blocked);
+                }
+                if let Some(detect) = &mut self.detect {
+                    for lane in lanes_of(mask) {
+                        detect.bulk_waited(me, lane, warp.bulk_groups[lane], *groups, *read);
+                    }
                 }
             }
         }
@@ -734,6 +894,10 @@ impl World<'_> {
                         _ => out.copy_from_slice(data),
                     }
                     let bytes = i64::from(*bytes);
+                    let phase = self.phase_of(*bar);
+                    if let Some(detect) = &mut self.detect {
+                        detect.complete_tx(*bar, phase);
+                    }
                     self.with_barrier(*bar, |b| b.transact(-bytes))?;
                 }
                 Ok(true)
@@ -770,6 +934,9 @@ impl World<'_> {
                 Ok(true)
             }
             Action::SmallArrive { bar } => {
+                if let (Some(detect), Some(stamp)) = (&mut self.detect, agent.stamp) {
+                    detect.complete_small(*bar, stamp);
+                }
                 self.with_barrier(*bar, |b| b.arrive(1))?;
                 Ok(true)
             }
@@ -815,6 +982,7 @@ impl World<'_> {
         if !self.watches.is_empty() {
             self.events.push(Event::Change);
         }
+        self.memory.mark(at, data.len());
         let out = self.memory.slice_mut(at, data.len());
         match reduce {
             None => out.copy_from_slice(data),

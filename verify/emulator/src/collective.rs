@@ -76,7 +76,11 @@ impl World<'_> {
     fn collect(&mut self, warp: &mut Warp, path: &Path, mask: u32, members: u32, op: &WarpOp) {
         let frame = path.frame;
         match op {
-            WarpOp::Sync => {}
+            WarpOp::Sync => {
+                if let Some(detect) = &mut self.detect {
+                    detect.warp_barrier(self.current, mask);
+                }
+            }
             WarpOp::Shfl { mode, d, p, a, b, c } => {
                 let a = self.fetch32(warp, &frame, *a);
                 let (b, c) = (self.fetch32(warp, &frame, *b), self.fetch32(warp, &frame, *c));
@@ -222,6 +226,9 @@ impl World<'_> {
         }
         path.pc += 1;
         let slot = warp.cta;
+        if let Some(detect) = &mut self.detect {
+            detect.bar_arrive(self.current, mask, slot, id);
+        }
         if mode == BarMode::Arrive {
             self.check_bar(slot, id)?;
             return Ok(Flow::Visible);
@@ -252,6 +259,9 @@ impl World<'_> {
             let event = Event::Bar { cta: slot, id, and: bar.and, or: bar.or, popc: bar.popc };
             *bar = Default::default();
             self.events.push(event);
+            if let Some(detect) = &mut self.detect {
+                detect.bar_complete(slot, id);
+            }
         }
         Ok(())
     }
@@ -264,6 +274,7 @@ impl World<'_> {
         path: &mut Path,
         mask: u32,
         aligned: bool,
+        relaxed: bool,
     ) -> Result<Flow, Fault> {
         if aligned {
             self.aligned(warp, mask)?;
@@ -277,6 +288,9 @@ impl World<'_> {
         warp.cluster_arrived |= mask;
         warp.cluster_phase = cluster.phase;
         cluster.arrived += mask.count_ones();
+        if let Some(detect) = &mut self.detect {
+            detect.cluster_arrive(self.current, mask, index, relaxed);
+        }
         self.check_cluster(index);
         path.pc += 1;
         Ok(Flow::Visible)
@@ -301,6 +315,9 @@ impl World<'_> {
             return Ok(Flow::Blocked);
         }
         warp.cluster_arrived &= !mask;
+        if let Some(detect) = &mut self.detect {
+            detect.cluster_leave(self.current, mask, index, path.site());
+        }
         path.pc += 1;
         Ok(Flow::Visible)
     }
@@ -317,6 +334,9 @@ impl World<'_> {
             cluster.arrived = 0;
             cluster.phase += 1;
             self.events.push(Event::Cluster(index));
+            if let Some(detect) = &mut self.detect {
+                detect.cluster_complete(index);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 //! only when it is executed.
 
 use crate::async_ops::{AsyncOp, MbarrierOp};
+use crate::detect::{FenceOp, Order};
 use crate::flow;
 use crate::ir::*;
 use crate::tensor::{self, TensorOp};
@@ -205,6 +206,33 @@ impl<'i> Mods<'i> {
 
     fn signed(&self) -> bool {
         matches!(self.ty(), Ok(Scalar::Int(_, true)))
+    }
+
+    fn order(&self) -> Order {
+        self.find(|m| {
+            Some(match m {
+                "volatile" => Order::Volatile,
+                "relaxed" | "mmio" => Order::Relaxed,
+                "acquire" => Order::Acquire,
+                "release" => Order::Release,
+                "acq_rel" => Order::AcqRel,
+                _ => return None,
+            })
+        })
+        .unwrap_or_default()
+    }
+
+    fn scope(&self, otherwise: Scope) -> Scope {
+        self.find(|m| {
+            Some(match m {
+                "cta" => Scope::Cta,
+                "cluster" => Scope::Cluster,
+                "gpu" | "gl" => Scope::Gpu,
+                "sys" => Scope::Sys,
+                _ => return None,
+            })
+        })
+        .unwrap_or(otherwise)
     }
 
     fn rounding(&self) -> Option<Rounding> {
@@ -427,7 +455,40 @@ impl Decoder<'_> {
             bytes: bits(ty) / 8,
             signed: matches!(ty, Scalar::Int(_, true)),
             strong,
+            order: mods.order(),
+            scope: mods.scope(if mods.has("volatile") || mods.has("mmio") {
+                Scope::Sys
+            } else {
+                Scope::Gpu
+            }),
             addr,
+        })
+    }
+
+    /// `fence` and `membar`.
+    fn fence(opcode: &str, mods: &Mods) -> Op {
+        let has = |m: &str| mods.has(m);
+        Op::Fence(if has("mbarrier_init") {
+            FenceOp::MbarrierInit
+        } else if has("proxy") {
+            let asynchronous = has("async") || has("async::generic");
+            let shared = ["shared::cta", "shared::cluster", "sync_restrict::shared::cta"]
+                .iter()
+                .chain(&["sync_restrict::shared::cluster"])
+                .any(|m| has(m));
+            match (asynchronous, shared, has("global")) {
+                (false, ..) => FenceOp::Other,
+                (true, false, false) => FenceOp::Proxy { shared: true, global: true },
+                (true, shared, global) => FenceOp::Proxy { shared, global },
+            }
+        } else {
+            let both = !has("acquire") && !has("release");
+            FenceOp::Thread {
+                acquire: both || has("acquire"),
+                release: both || has("release"),
+                sequential: opcode == "membar" || has("sc"),
+                scope: mods.scope(Scope::Sys),
+            }
         })
     }
 
@@ -453,7 +514,7 @@ impl Decoder<'_> {
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
                 self.collective(opcode, &mods, o)
             }
-            "membar" | "fence" => Ok(Op::Fence),
+            "membar" | "fence" => Ok(Self::fence(opcode, &mods)),
             "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "setmaxnreg"
             | "pmevent" | "discard" | "applypriority" => Ok(Op::Nop),
             "createpolicy" => match o {
@@ -866,6 +927,9 @@ impl Decoder<'_> {
                 let [a, b, rest @ ..] = rest else { return Err("operands".into()) };
                 let mut access = self.access(mods, a)?;
                 access.strong = true;
+                if access.order == Order::Weak {
+                    access.order = Order::Relaxed;
+                }
                 access.signed = false;
                 let float = match mods.ty() {
                     Ok(Scalar::Float(float)) => Some(float),
@@ -987,7 +1051,7 @@ impl Decoder<'_> {
             }
             "barrier" if mods.has("cluster") => {
                 if mods.has("arrive") {
-                    Ok(Op::ClusterArrive { aligned })
+                    Ok(Op::ClusterArrive { aligned, relaxed: mods.has("relaxed") })
                 } else {
                     Ok(Op::ClusterWait { aligned })
                 }
@@ -1135,6 +1199,8 @@ impl Decoder<'_> {
                 MbarrierOp::Arrive {
                     addr: self.shared_addr(mods, a)?,
                     remote: cluster,
+                    relaxed: mods.has("relaxed"),
+                    scope: mods.scope(Scope::Cta),
                     count: if expects { None } else { amount },
                     tx: if expects { amount } else { None },
                     state,
@@ -1154,6 +1220,8 @@ impl Decoder<'_> {
                     parity,
                     d: self.dst(d)?,
                     addr: self.shared_addr(mods, a)?,
+                    relaxed: mods.has("relaxed"),
+                    scope: mods.scope(Scope::Cta),
                     phase: self.src(phase, if parity { 32 } else { 64 })?,
                 }
             }
@@ -1374,7 +1442,8 @@ impl Decoder<'_> {
                 TensorOp::Dealloc { addr: self.src(a, 32)?, columns: self.src(n, 32)? }
             }
             ("relinquish_alloc_permit", _) => TensorOp::Relinquish,
-            ("fence::before_thread_sync" | "fence::after_thread_sync", _) => TensorOp::Fence,
+            ("fence::before_thread_sync", _) => TensorOp::Fence { after: false },
+            ("fence::after_thread_sync", _) => TensorOp::Fence { after: true },
             ("wait::ld", _) => TensorOp::WaitLd,
             ("wait::st", _) => TensorOp::WaitSt,
             ("commit", [a, rest @ ..]) => {

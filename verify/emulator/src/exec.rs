@@ -236,11 +236,14 @@ impl<'p> World<'p> {
             Op::Bar { mode, d, id, count, aligned } => {
                 return self.bar(warp, path, mask, (*mode, *d, *id, *count, *aligned));
             }
-            Op::ClusterArrive { aligned } => {
-                return self.cluster_arrive(warp, path, mask, *aligned);
+            Op::ClusterArrive { aligned, relaxed } => {
+                return self.cluster_arrive(warp, path, mask, *aligned, *relaxed);
             }
             Op::ClusterWait { aligned } => return self.cluster_wait(warp, path, mask, *aligned),
-            Op::Fence => {
+            Op::Fence(fence) => {
+                if let Some(detect) = &mut self.detect {
+                    detect.fence(self.current, mask, *fence);
+                }
                 path.pc += 1;
                 return Ok(Flow::Visible);
             }
@@ -465,6 +468,9 @@ impl<'p> World<'p> {
     fn exit(&mut self, warp: &mut Warp, path: &mut Path) -> Result<(), Fault> {
         let lanes = path.mask;
         warp.live &= !lanes;
+        if let Some(detect) = &mut self.detect {
+            detect.exit(self.current, lanes);
+        }
         warp.leave(path.join, lanes, NO_JOIN);
         self.release(warp);
         // Those who wait for these lanes at a warp collective look again.

@@ -6,6 +6,7 @@
 //! part of it counts) the instruction tells.
 
 use crate::async_ops::{AsyncOp, MbarrierOp};
+use crate::detect::{FenceOp, Order};
 use crate::tensor::TensorOp;
 use crate::value::{Float, Format, Rounding};
 
@@ -321,6 +322,23 @@ pub(crate) enum WarpOp {
     Elect { d: Dst, p: Dst },
 }
 
+/// Whose order an operation takes part in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Scope {
+    Cta,
+    Cluster,
+    #[default]
+    Gpu,
+    Sys,
+}
+
+impl Scope {
+    /// The scope of this number.
+    pub fn of(number: u8) -> Scope {
+        [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys][usize::from(number & 3)]
+    }
+}
+
 /// One load or store: what is common to both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Access {
@@ -331,6 +349,8 @@ pub(crate) struct Access {
     pub signed: bool,
     /// Volatile, relaxed or stronger: others may look, so the scheduler may switch here.
     pub strong: bool,
+    pub order: Order,
+    pub scope: Scope,
     pub addr: Addr,
 }
 
@@ -580,12 +600,13 @@ pub(crate) enum Op {
     },
     ClusterArrive {
         aligned: bool,
+        relaxed: bool,
     },
     ClusterWait {
         aligned: bool,
     },
-    /// Orders memory, which is in order here anyway; a place to switch.
-    Fence,
+    /// Orders memory, which is in order here anyway: a place to switch, and news for the detection.
+    Fence(FenceOp),
     Nop,
     Mbarrier(Box<MbarrierOp>),
     Async(Box<AsyncOp>),

@@ -1,11 +1,13 @@
 //! Programs, devices and launches.
 
 use crate::decode::{self, Names, Var};
+use crate::detect::{Detector, Found, Hazard};
 use crate::error::{Error, Failure, Fault, Site, Threads};
 use crate::ir::Func;
 use crate::memory::{FRESH, Memory, SHARED_BASE};
 use crate::rng::Rng;
 use crate::schedule::{Grid, Settings};
+use crate::warp::SITE_BITS;
 use crate::world::World;
 use baton_ptx as ptx;
 use baton_ptx::lines::{Frame, LineTable};
@@ -30,11 +32,22 @@ pub struct Options {
     pub step_limit: Option<u64>,
     /// Size of global memory.
     pub global_bytes: u64,
+    /// Leaves out the search for hazards, which is the default; set it to `false` to search.
+    pub unchecked: bool,
+    /// Points where practice and text disagree are errors rather than warnings.
+    pub strict: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 0, schedule: Schedule::Seeded, step_limit: None, global_bytes: 16 << 30 }
+        Options {
+            seed: 0,
+            schedule: Schedule::Seeded,
+            step_limit: None,
+            global_bytes: 16 << 30,
+            unchecked: true,
+            strict: false,
+        }
     }
 }
 
@@ -138,6 +151,21 @@ impl Program {
         Site { function: function.name.to_string(), line, text, frames }
     }
 
+    /// A hazard with its instructions.
+    pub(crate) fn hazard(&self, found: Found) -> Hazard {
+        let site = |site: u32| self.site(site >> SITE_BITS, site & ((1 << SITE_BITS) - 1));
+        Hazard {
+            rule: found.rule,
+            severity: found.severity,
+            message: found.message,
+            site: site(found.site),
+            threads: found.threads,
+            other: found.other.map(site),
+            almost: found.almost.map(site),
+            fix: found.fix,
+        }
+    }
+
     /// Functions that may run when `entry` is launched.
     fn reachable(&self, entry: u32) -> Vec<u32> {
         let mut found = vec![entry];
@@ -191,19 +219,6 @@ pub struct Report {
     pub hazards: Vec<Hazard>,
 }
 
-/// A use of memory that the memory model does not order.
-#[derive(Clone, Debug)]
-pub struct Hazard {
-    /// Its rule.
-    pub rule: &'static str,
-    /// What was seen.
-    pub message: String,
-    /// The later access.
-    pub site: Site,
-    /// The earlier access.
-    pub other: Option<Site>,
-}
-
 /// A device: global memory that outlives launches.
 #[derive(Debug)]
 pub struct Machine {
@@ -216,7 +231,7 @@ pub struct Machine {
 impl Machine {
     /// A device with empty memory.
     pub fn new(options: Options) -> Machine {
-        let memory = Memory::new(options.global_bytes);
+        let memory = Memory::new(options.global_bytes, !options.unchecked);
         Machine { options, memory, loaded: Vec::new() }
     }
 
@@ -254,6 +269,7 @@ impl Machine {
         let at = self.memory.host(address, bytes.len() as u64)?;
         if !bytes.is_empty() {
             self.memory.slice_mut(at, bytes.len()).copy_from_slice(bytes);
+            self.memory.mark(at, bytes.len());
         }
         Ok(())
     }
@@ -335,6 +351,7 @@ impl Machine {
             output: String::new(),
             heap: Vec::new(),
             culprits: 0,
+            detect: (!self.options.unchecked).then(|| Box::new(Detector::new(self.options.strict))),
         };
         Grid::new(world, entry, settings).run()
     }
@@ -390,6 +407,7 @@ impl Machine {
             let at = self.memory.host(symbols[i], bytes as u64)?;
             if bytes != 0 {
                 self.memory.slice_mut(at, bytes).copy_from_slice(&data);
+                self.memory.mark(at, bytes);
             }
             if v.space == Space::Const {
                 self.memory.protect(symbols[i]);

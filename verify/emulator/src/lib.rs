@@ -10,8 +10,11 @@
 //! What ends a run with an [`Error`] that names the PTX line and the Rust lines: accesses out of
 //! bounds or misaligned, misuse of mbarriers, of tensor memory and of collectives, deadlock (with
 //! every waiter and what it misses), traps and failed assertions, instructions that are not
-//! known. What it does not find yet: races, that is, accesses that happened to come in the right
-//! order under every seed tried.
+//! known.
+//!
+//! With [`Options::unchecked`] set to `false` a run also collects [`Hazard`]s: accesses that the
+//! memory model does not order, even if they happened to come in the right order, each with its
+//! rule, both instructions, the synchronisation that almost sufficed, and what to do.
 //!
 //! Not executed: textures, `mma.sync` and `wgmma`, pairs of CTAs in tcgen05, `im2col` copies.
 
@@ -20,6 +23,7 @@ mod alu;
 mod async_ops;
 mod collective;
 mod decode;
+mod detect;
 mod error;
 mod exec;
 mod flow;
@@ -37,6 +41,7 @@ mod value;
 mod warp;
 mod world;
 
+pub use detect::{Hazard, Severity};
 pub use error::{Deadlock, Error, Failure, Fault, Site, Threads, Waiter};
-pub use launch::{Hazard, Launch, Machine, Options, Program, RESIDENT, Report, Schedule};
+pub use launch::{Launch, Machine, Options, Program, RESIDENT, Report, Schedule};
 pub use mbarrier::MbarrierError;

@@ -40,13 +40,40 @@ pub(crate) struct Memory {
     limit: u64,
     /// The allocation of the last access.
     last: Allocation,
+    /// A bit for each byte that was written, where that is asked for.
+    written: Option<Vec<u64>>,
 }
 
 const NONE: Allocation = Allocation { start: 0, bytes: 0, read_only: false };
 
 impl Memory {
-    pub fn new(limit: u64) -> Memory {
-        Memory { bytes: Vec::new(), allocations: Vec::new(), limit, last: NONE }
+    /// Empty memory; `tracks` whether bytes have been written.
+    pub fn new(limit: u64, tracks: bool) -> Memory {
+        let written = tracks.then(Vec::new);
+        Memory { bytes: Vec::new(), allocations: Vec::new(), limit, last: NONE, written }
+    }
+
+    /// Bytes are written.
+    #[inline]
+    pub fn mark(&mut self, at: usize, bytes: usize) {
+        self.set_written(at, bytes, true);
+    }
+
+    fn set_written(&mut self, at: usize, bytes: usize, value: bool) {
+        let Some(written) = &mut self.written else { return };
+        for (word, bits) in words(at, bytes) {
+            if value {
+                written[word] |= bits;
+            } else {
+                written[word] &= !bits;
+            }
+        }
+    }
+
+    /// Whether every byte has been written, as far as that is known.
+    pub fn is_written(&self, at: usize, bytes: usize) -> bool {
+        let Some(written) = &self.written else { return true };
+        words(at, bytes).all(|(word, bits)| written[word] & bits == bits)
     }
 
     pub fn alloc(&mut self, bytes: u64, align: u64) -> Result<u64, String> {
@@ -82,6 +109,10 @@ impl Memory {
         }
         let first = (start - GLOBAL_BASE) as usize;
         self.bytes[first..end as usize].fill(FRESH);
+        if let Some(written) = &mut self.written {
+            written.resize(self.bytes.len().div_ceil(64), 0);
+        }
+        self.set_written(first, bytes as usize, false);
         self.allocations.insert(at, Allocation { start, bytes, read_only: false });
         Ok(start)
     }
@@ -182,13 +213,36 @@ impl Memory {
     }
 }
 
+/// The words of the bitmap that hold these bytes, with the bits.
+fn words(at: usize, bytes: usize) -> impl Iterator<Item = (usize, u64)> {
+    let end = at + bytes;
+    (at / 64..end.div_ceil(64)).map(move |word| {
+        let low = at.saturating_sub(word * 64);
+        let high = (end - word * 64).min(64);
+        (word, u64::MAX << low & u64::MAX >> (64 - high))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn what_was_written_is_known() {
+        let mut m = Memory::new(1 << 20, true);
+        let a = m.alloc(200, 1).unwrap();
+        let at = m.locate(a, 200, true).unwrap();
+        assert!(!m.is_written(at, 1));
+        m.mark(at + 3, 130);
+        assert!(m.is_written(at + 3, 130) && !m.is_written(at + 2, 2));
+        m.free(a).unwrap();
+        m.alloc(200, 1).unwrap();
+        assert!(!m.is_written(at + 3, 1));
+    }
+
+    #[test]
     fn allocations_have_bounds_and_are_reused() {
-        let mut m = Memory::new(1 << 20);
+        let mut m = Memory::new(1 << 20, false);
         let a = m.alloc(100, 1).unwrap();
         let b = m.alloc(100, 4096).unwrap();
         assert_eq!(b % 4096, 0);

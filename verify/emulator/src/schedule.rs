@@ -1,6 +1,7 @@
 //! Who runs next: warps, the paths inside them, and agents, chosen by the seed.
 
 use crate::async_ops::{Action, Source};
+use crate::detect::Home;
 use crate::error::{Deadlock, Error, Fault, Threads, Waiter};
 use crate::ir::LANES;
 use crate::launch::{Options, RESIDENT, Report, Schedule, failure};
@@ -84,6 +85,8 @@ pub(crate) struct Grid<'p> {
     free_ctas: Vec<u32>,
     free_clusters: Vec<u32>,
     resident: usize,
+    /// CTAs so far.
+    started: u32,
     next_cluster: u64,
     clusters: u64,
     since_agent: u32,
@@ -105,6 +108,7 @@ impl<'p> Grid<'p> {
             free_ctas: Vec::new(),
             free_clusters: Vec::new(),
             resident: 0,
+            started: 0,
             next_cluster: 0,
             clusters,
             since_agent: 0,
@@ -138,10 +142,12 @@ impl<'p> Grid<'p> {
                 return Err(Error::StepLimit { kernel, limit: self.settings.limit });
             }
         }
+        let found = self.world.detect.as_mut().map(|detect| detect.found()).unwrap_or_default();
+        let hazards = found.into_iter().map(|found| self.world.program.hazard(found)).collect();
         Ok(Report {
             instructions: self.world.instructions,
             output: std::mem::take(&mut self.world.output),
-            hazards: Vec::new(),
+            hazards,
         })
     }
 
@@ -309,6 +315,9 @@ impl<'p> Grid<'p> {
                     _ => {}
                 }
                 path.wait = None;
+                if let Some(detect) = &mut self.world.detect {
+                    detect.bar_leave(w, path.mask, cta, id);
+                }
             }
             self.wake(w, |_| false);
         }
@@ -377,6 +386,14 @@ impl<'p> Grid<'p> {
             }
         };
         self.resident += 1;
+        self.started += 1;
+        if let Some(detect) = &mut self.world.detect {
+            let home = Home { cta: self.started, cluster: self.next_cluster as u32 };
+            if rank == 0 {
+                detect.start_cluster(cluster);
+            }
+            detect.start_cta(slot, home, bytes);
+        }
         for number in 0..count {
             let live = match threads - number * 32 {
                 n if n >= 32 => u32::MAX,
@@ -416,6 +433,9 @@ impl<'p> Grid<'p> {
             self.warps[w as usize] = warp;
             self.world.ctas[slot as usize].warps.push(w);
             self.ready.push(w);
+            if let Some(detect) = &mut self.world.detect {
+                detect.start_warp(w, slot, index, number, live);
+            }
         }
         slot
     }
@@ -512,8 +532,12 @@ impl<'p> Grid<'p> {
                 };
                 let of = match cta.barriers.get(*offset) {
                     Ok(b) => format!(
-                        "it is in phase {} with {} of {} arrivals missing and {} bytes missing",
-                        b.phase, b.pending, b.expected, b.tx
+                        "it is in phase {} with {} of {} arrivals missing and {} bytes missing{}",
+                        b.phase,
+                        b.pending,
+                        b.expected,
+                        b.tx,
+                        if b.pending == 0 { " (rule C8)" } else { "" }
                     ),
                     Err(error) => error.to_string(),
                 };
@@ -595,6 +619,9 @@ impl World<'_> {
                 let what = "the CTA exits while a copy reads or writes its shared memory";
                 return Err(Fault::InFlight { what, rule: "B9" });
             }
+        }
+        if let Some(detect) = &mut self.detect {
+            detect.close_cta(slot);
         }
         let cta = &mut self.ctas[slot as usize];
         if let Some(tensor) = &mut cta.tensor {

@@ -5,6 +5,7 @@
 //! the same accumulator, and a commit behind everything that the thread issued before.
 
 use crate::async_ops::{Action, Agent, SharedPlace};
+use crate::detect::{Class, Detector, Space, Touch};
 use crate::error::Fault;
 use crate::ir::*;
 use crate::memory::SHARED_BASE;
@@ -12,8 +13,8 @@ use crate::tcgen05::{
     Access, InstructionDescriptor, Kind, Mma, OperandA, Operands, Shape, SharedDescriptor,
     SharedWindow, TensorAddress, TensorMemory,
 };
-use crate::warp::{Frame, Path, Wait, Warp};
-use crate::world::{Event, Flow, World};
+use crate::warp::{Frame, Path, SITE_BITS, Wait, Warp};
+use crate::world::{Event, Flow, Place, World};
 use baton_ptx::Operand;
 
 /// What a register holds between a `tcgen05.ld` and the moment that it lands.
@@ -30,7 +31,7 @@ pub(crate) enum TensorOp {
     Alloc { addr: (Addr, MemSpace), columns: Src },
     Dealloc { addr: Src, columns: Src },
     Relinquish,
-    Fence,
+    Fence { after: bool },
     WaitLd,
     WaitSt,
     Commit { addr: (Addr, MemSpace), multicast: Option<Src> },
@@ -119,6 +120,12 @@ impl World<'_> {
                 };
                 let bytes = address.to_bits().to_le_bytes();
                 self.view_mut(warp, place, 4)?.copy_from_slice(&bytes);
+                if let (Some(detect), Place::Shared(cta, at)) = (&mut self.detect, place) {
+                    let (class, site) = (Class::Alloc, path.site());
+                    let touch = Touch { site, write: true, class, strong: None };
+                    let at = [at as u64; LANES];
+                    detect.access(self.current, 1 << lane, Space::Shared(cta), &at, 4, touch);
+                }
             }
             TensorOp::Dealloc { addr, columns } => {
                 self.aligned(warp, mask)?;
@@ -131,14 +138,31 @@ impl World<'_> {
                     });
                 }
                 let memory = tensor(&mut self.ctas[warp.cta as usize].tensor);
-                memory.dealloc(OWNER, TensorAddress::from_bits(address), columns)?;
+                let address = TensorAddress::from_bits(address);
+                memory.dealloc(OWNER, address, columns)?;
+                self.track_tensor(
+                    warp,
+                    path,
+                    lane,
+                    u8::MAX,
+                    (address.column, columns),
+                    (Class::Dealloc, true, 0),
+                );
                 self.events.push(Event::Columns(warp.cta));
             }
             TensorOp::Relinquish => {
                 self.aligned(warp, mask)?;
                 tensor(&mut self.ctas[warp.cta as usize].tensor).relinquish(OWNER);
             }
-            TensorOp::Fence => {}
+            TensorOp::Fence { after } => {
+                if let Some(detect) = &mut self.detect {
+                    if *after {
+                        detect.tensor_after(self.current, mask);
+                    } else {
+                        detect.tensor_before(self.current, mask);
+                    }
+                }
+            }
             TensorOp::WaitLd | TensorOp::WaitSt => {
                 self.aligned(warp, mask)?;
                 let me = self.current;
@@ -153,6 +177,9 @@ impl World<'_> {
                 }) {
                     let mut agent = self.agents.remove(i);
                     self.advance_tensor(&mut agent, warp)?;
+                }
+                if let Some(detect) = &mut self.detect {
+                    detect.tensor_waited(me, loads);
                 }
             }
             TensorOp::Commit { addr, multicast } => {
@@ -182,8 +209,16 @@ impl World<'_> {
                         .map(|&cta| SharedPlace { cta, ..place })
                         .collect();
                 }
+                let site = path.site();
+                let stamp = match &mut self.detect {
+                    Some(detect) => detect.commit(self.current, lane, &bars, site),
+                    None => None,
+                };
                 let action = Action::Tensor(TensorAgent::Commit { bars });
                 self.issue(warp, path, lane, u32::MAX, action);
+                if let Some(agent) = self.agents.last_mut() {
+                    agent.stamp = stamp;
+                }
             }
             TensorOp::Mma { kind, d, a, b, idesc, enable } => {
                 one("tcgen05.mma")?;
@@ -207,6 +242,7 @@ impl World<'_> {
                     scale_input_d: 0,
                     disabled_lanes: [0; 4],
                 };
+                self.track_mma(warp, path, lane, &mma)?;
                 let agent = TensorAgent::Mma { mma: Box::new(mma), operands: None };
                 self.issue(warp, path, lane, u32::MAX, Action::Tensor(agent));
             }
@@ -219,6 +255,7 @@ impl World<'_> {
                 for register in registers {
                     warp.regs.put32(&frame, *register, mask, &[IN_FLIGHT; LANES]);
                 }
+                self.track_rectangle(warp, path, lane, access, address, (Class::Ld, false));
                 let agent = TensorAgent::Ld {
                     access: *access,
                     address,
@@ -234,6 +271,7 @@ impl World<'_> {
                 let address = TensorAddress::from_bits(bits);
                 let memory = tensor(&mut self.ctas[warp.cta as usize].tensor);
                 access.check(memory, warp.index, address)?;
+                self.track_rectangle(warp, path, lane, access, address, (Class::St, true));
                 let values = registers.iter().map(|r| self.fetch32(warp, &frame, *r)).collect();
                 let agent = TensorAgent::St { access: *access, address, values };
                 self.issue(warp, path, lane, u32::MAX, Action::Tensor(agent));
@@ -241,6 +279,80 @@ impl World<'_> {
         }
         path.pc += 1;
         Ok(Flow::Visible)
+    }
+
+    /// Tells the detection of an access to tensor memory.
+    fn track_tensor(
+        &mut self,
+        warp: &Warp,
+        path: &Path,
+        lane: usize,
+        rows: u8,
+        columns: (u32, u32),
+        how: (Class, bool, u16),
+    ) {
+        if let Some(detect) = &mut self.detect {
+            detect.tensor(self.current, lane, warp.cta, path.site(), rows, columns, how);
+        }
+    }
+
+    fn track_rectangle(
+        &mut self,
+        warp: &Warp,
+        path: &Path,
+        lane: usize,
+        access: &Access,
+        at: TensorAddress,
+        (class, write): (Class, bool),
+    ) {
+        let rows = Detector::granules(at.lane, access.shape().lanes());
+        let columns = access.columns();
+        self.track_tensor(warp, path, lane, rows, (at.column, columns), (class, write, 0));
+        if let Shape::Lanes16x32bx2 { split } = access.shape() {
+            let upper = (at.column + split, columns);
+            self.track_tensor(warp, path, lane, rows, upper, (class, write, 0));
+        }
+    }
+
+    fn track_mma(&mut self, warp: &Warp, path: &Path, lane: usize, mma: &Mma) -> Result<(), Fault> {
+        if self.detect.is_none() {
+            return Ok(());
+        }
+        let InstructionDescriptor { kind, a, b, a_major, b_major, m, n, .. } = mma.idesc;
+        let depth = kind.depth();
+        let shared = |source| crate::tcgen05::MmaError::Shared { matrix: "A or B", source };
+        let rows = |at: TensorAddress| {
+            (0..m / 16).fold(0u8, |rows, i| {
+                let first = at.lane + crate::tcgen05::lane_of_row(m, 16 * i);
+                rows | Detector::granules(first, 16)
+            })
+        };
+        let mut runs = Vec::new();
+        if let OperandA::Shared(descriptor) = mma.a {
+            let layout = descriptor.layout(a_major, a.bits()).map_err(shared)?;
+            runs.extend(layout.runs(m, depth));
+        }
+        let layout = mma.b.layout(b_major, b.bits()).map_err(shared)?;
+        runs.extend(layout.runs(n, depth));
+        // Descriptors hold the lower bits of an address; a CTA's shared memory is smaller.
+        let size = self.ctas[warp.cta as usize].shared.len();
+        let runs = runs.iter().filter_map(|&(address, bytes)| {
+            let at = (address & 0x3_FFFF).wrapping_sub(SHARED_BASE) as usize;
+            (at.saturating_add(bytes as usize) <= size).then_some((at, bytes as usize))
+        });
+        if let Some(detect) = &mut self.detect {
+            detect.mma_source(self.current, lane, path.site(), warp.cta, runs);
+        }
+        // The same accumulator in the same shape is a pipelined pair.
+        let shape = mma.d.to_bits() ^ (m << 4 | n << 12);
+        let pipeline = (shape.wrapping_mul(0x9E37_79B9) >> 16) as u16;
+        if let OperandA::Tensor(at) = mma.a {
+            let columns = (at.column, 8);
+            self.track_tensor(warp, path, lane, rows(at), columns, (Class::Mma, false, pipeline));
+        }
+        let columns = (mma.d.column, n);
+        self.track_tensor(warp, path, lane, rows(mma.d), columns, (Class::Mma, true, pipeline));
+        Ok(())
     }
 
     /// A tcgen05 operation of this CTA that touches tensor memory and is in flight.
@@ -292,6 +404,9 @@ impl World<'_> {
                 }
             }
             TensorAgent::Commit { bars } => {
+                if let Some(detect) = &mut self.detect {
+                    detect.commit_arrives(bars, agent.stamp);
+                }
                 for bar in std::mem::take(bars) {
                     self.with_barrier(bar, |b| b.arrive(1))?;
                 }
@@ -300,7 +415,12 @@ impl World<'_> {
                 let memory = tensor(&mut self.ctas[agent.cta as usize].tensor);
                 let mut values = [[0; LANES]; 128];
                 let values = &mut values[..registers.len()];
-                access.load(memory, warp.index, *address, values)?;
+                let unwritten = access.load(memory, warp.index, *address, values)?;
+                if let (Some(cell), Some(detect)) = (unwritten, &mut self.detect) {
+                    let (space, at) = (Space::Tensor(agent.cta), cell.to_bits().into());
+                    let site = agent.func << SITE_BITS | agent.pc;
+                    detect.unwritten(agent.warp, agent.lane, space, at, site);
+                }
                 for (register, value) in registers.iter().zip(values) {
                     warp.regs.put32(frame, *register, *mask, value);
                 }

@@ -168,6 +168,16 @@ pub(crate) struct Path {
     pub parked: u32,
 }
 
+/// Instructions of a function are numbered with this many bits in a site.
+pub(crate) const SITE_BITS: u32 = 20;
+
+impl Path {
+    /// Its instruction, as one number.
+    pub fn site(&self) -> u32 {
+        self.frame.func << SITE_BITS | self.pc
+    }
+}
+
 /// `Join::pc` of the join at the return of a call.
 pub(crate) const AT_RETURN: u32 = NO_JOIN - 1;
 

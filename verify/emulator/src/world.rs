@@ -1,6 +1,7 @@
 //! The state of a running launch that warps share: CTAs, clusters, memory, agents.
 
 use crate::async_ops::{Agent, SharedPlace};
+use crate::detect::Detector;
 use crate::error::Fault;
 use crate::ir::*;
 use crate::launch::{Launch, Program};
@@ -126,6 +127,8 @@ pub(crate) struct World<'p> {
     pub heap: Vec<u64>,
     /// The lanes whose access failed, where the fault is not of all.
     pub culprits: u32,
+    /// Finds what is not ordered, unless it is off.
+    pub detect: Option<Box<Detector>>,
 }
 
 /// Bytes that an access reaches.
@@ -302,7 +305,7 @@ impl World<'_> {
         Ok(place)
     }
 
-    fn place(
+    pub fn place(
         &mut self,
         warp: &Warp,
         lane: usize,

@@ -29,5 +29,5 @@ pub use access::{Access, AccessError, Shape};
 pub use descriptor::{DescriptorError, Major, OperandLayout, SharedDescriptor, SharedWindow};
 pub use element::ElementType;
 pub use idesc::{AccumulatorType, InstructionDescriptor, InstructionDescriptorError, Kind};
-pub use mma::{Mma, MmaError, OperandA, Operands};
+pub use mma::{Mma, MmaError, OperandA, Operands, lane_of_row};
 pub use tensor_memory::{Allocation, TensorAddress, TensorMemory, TensorMemoryError};

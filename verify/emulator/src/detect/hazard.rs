@@ -1,0 +1,480 @@
+//! What is missing, and how it is told.
+//!
+//! A conflict says that the order which the two accesses need is not there. The weaker orders are
+//! asked one after the other; the first that would have been enough names what is missing.
+
+use super::clock::SUBS;
+use super::shadow::{Class, Conflict};
+use super::strand::{Almost, Strand};
+use super::{Detector, Space, Touch};
+use crate::async_ops::SharedPlace;
+use crate::error::{Site, Threads};
+use crate::memory::{GLOBAL_BASE, SHARED_BASE};
+use std::fmt;
+
+/// How certain the accusation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Kernels in practice do this and the text can be read to forbid it; an error when
+    /// [`crate::Options::strict`].
+    Warning,
+    /// The memory model does not order the accesses.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+/// A use of memory that the memory model does not order.
+#[derive(Clone, Debug)]
+pub struct Hazard {
+    /// Its rule, by the id of the list of rules, or `uninitialised`.
+    pub rule: &'static str,
+    /// How certain it is.
+    pub severity: Severity,
+    /// What was seen.
+    pub message: String,
+    /// The later access.
+    pub site: Site,
+    /// Who made it.
+    pub threads: Threads,
+    /// The earlier access.
+    pub other: Option<Site>,
+    /// A synchronisation that was there and did not suffice.
+    pub almost: Option<Site>,
+    /// What to do.
+    pub fix: &'static str,
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} (rule {})", self.severity, self.message, self.rule)?;
+        write!(f, "\n  here:    {}\n           {}", self.site, self.threads)?;
+        if let Some(other) = &self.other {
+            write!(f, "\n  earlier: {other}")?;
+        }
+        if let Some(almost) = &self.almost {
+            write!(f, "\n  not enough: {almost}")?;
+        }
+        write!(f, "\n  fix:     {}", self.fix)
+    }
+}
+
+/// A hazard whose sites are still numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub rule: &'static str,
+    pub severity: Severity,
+    pub message: String,
+    pub site: u32,
+    pub threads: Threads,
+    pub other: Option<u32>,
+    pub almost: Option<u32>,
+    pub fix: &'static str,
+}
+
+/// What is missing between two accesses.
+struct Cause {
+    rule: &'static str,
+    what: &'static str,
+    fix: &'static str,
+    policy: bool,
+    almost: Option<u32>,
+}
+
+fn cause(rule: &'static str, what: &'static str, fix: &'static str) -> Cause {
+    Cause { rule, what, fix, policy: false, almost: None }
+}
+
+impl Cause {
+    fn policy(self, is_one: bool) -> Cause {
+        Cause { policy: is_one, ..self }
+    }
+
+    fn after(self, almost: Option<u32>) -> Cause {
+        Cause { almost, ..self }
+    }
+}
+
+/// Tensor memory: completion first, then the fences.
+fn in_tensor_memory(strand: &Strand, conflict: &Conflict, touch: &Touch, same: bool) -> Cause {
+    let before = conflict.before.stamp;
+    if touch.class == Class::Dealloc {
+        return cause(
+            "D8",
+            "tensor memory is deallocated while it may still be used",
+            "observe the completion of every use, then a barrier, before tcgen05.dealloc",
+        );
+    }
+    if !strand.now.d.covers(before) {
+        return match conflict.before.class() {
+            Class::Ld => cause(
+                "D3",
+                "a tcgen05.ld of this tensor memory has not completed",
+                "put tcgen05.wait::ld behind the load, before the hand-over",
+            ),
+            Class::St => cause(
+                "D4",
+                "a tcgen05.st to this tensor memory has not completed",
+                "put tcgen05.wait::st behind the store, before the hand-over",
+            ),
+            _ if same && touch.class == Class::Mma => cause(
+                "D7",
+                "the two multiplications are no pipelined pair: accumulators or shapes differ",
+                "commit the first and wait for its phase, or use the same accumulator and shape",
+            ),
+            _ => cause(
+                "D5",
+                "the multiplication has not been seen to complete",
+                "tcgen05.commit to an mbarrier, and wait for its phase",
+            ),
+        };
+    }
+    let acquired = strand.now.c.covers(before);
+    if strand.now.x.covers(before) {
+        return cause(
+            "D1",
+            "the earlier operation is complete, but nothing orders later tcgen05 operations after \
+             the wait",
+            "put tcgen05.fence::after_thread_sync behind the wait",
+        )
+        .policy(acquired);
+    }
+    cause(
+        "D2",
+        "the earlier operation is complete, but nothing orders it before the synchronisation",
+        "put tcgen05.fence::before_thread_sync before the arrival or barrier that hands it over",
+    )
+    .policy(acquired)
+}
+
+/// After an asynchronous operation whose completion is not known.
+fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Option<Cause> {
+    let before = conflict.before.stamp;
+    let relaxed = strand.now.d.covers(before);
+    let almost = strand.almost.filter(|_| relaxed).map(|a| a.1);
+    let class = conflict.before.class();
+    if relaxed && matches!(class, Class::In | Class::Mma | Class::Small) {
+        let cause = cause(
+            "C6",
+            "the completion was observed by a relaxed wait, which orders no memory",
+            "wait with .acquire, or put fence.acquire behind the wait",
+        );
+        return Some(cause.after(almost));
+    }
+    let unit = before.id / SUBS;
+    let waited = strand.waits.iter().find(|wait| wait.0 == unit).map(|wait| wait.2);
+    Some(match class {
+        Class::In if waited.is_some() => cause(
+            "C3",
+            "a bulk copy writes it; the last wait on its mbarrier passed for an earlier phase",
+            "wait for the phase in which the copy completes: its parity, and once for each phase",
+        )
+        .after(waited),
+        Class::In => cause(
+            "B6",
+            "a bulk copy writes it, and its completion was not observed",
+            "wait for the phase of the mbarrier on which the copy completes",
+        ),
+        Class::Small => cause(
+            "B8",
+            "a cp.async writes it, and its completion was not observed here",
+            "cp.async.wait_group by the copying thread, then a barrier",
+        ),
+        Class::Out if conflict.wrote => cause(
+            "B7",
+            "a bulk copy writes it, and has not been seen to complete",
+            "cp.async.bulk.wait_group (without .read) by the thread that committed the group",
+        ),
+        Class::Out if same => cause(
+            "B7",
+            "a bulk copy may still read it",
+            "cp.async.bulk.wait_group.read before the source is written again",
+        ),
+        Class::Out if strand.idle_wait => cause(
+            "B10",
+            "a bulk copy may still read it: this thread waited for groups that another committed",
+            "let the committing thread wait, then a barrier",
+        ),
+        Class::Out => cause(
+            "B11",
+            "a bulk copy may still read it",
+            "cp.async.bulk.wait_group.read by the storing thread, then the set's barrier",
+        ),
+        Class::Mma => cause(
+            "D6",
+            "a multiplication may still read it",
+            "arrive on the stage's empty barrier by tcgen05.commit, and wait for that",
+        ),
+        Class::Alloc => cause(
+            "D8",
+            "the address of tensor memory is read without a barrier behind tcgen05.alloc",
+            "put a CTA barrier between the allocation and the read",
+        ),
+        _ => return None,
+    })
+}
+
+/// Between threads.
+fn between_threads(strand: &Strand, conflict: &Conflict, touch: &Touch, near: bool) -> Cause {
+    let before = conflict.before.stamp;
+    let almost = strand.almost;
+    let site = almost.map(|a| a.1);
+    if let (Some((_, old)), Some((_, new))) = (conflict.before.strong(), touch.strong) {
+        return cause(
+            "A7",
+            if old == new {
+                "atomic accesses to one location, of scopes that do not include each other"
+            } else {
+                "atomic accesses to one location at two sizes"
+            },
+            "access the location at one size, and at one scope that includes every thread",
+        );
+    }
+    if strand.now.u.covers(before) && !strand.pending.iter().any(|p| p.what.c.covers(before)) {
+        let (rule, what) = match almost {
+            Some((Almost::NarrowArrival, _)) => {
+                ("C7", "the arrival came from another CTA, and its scope is .cta")
+            }
+            _ => ("A5", "they synchronise, but a scope is too narrow to include both threads"),
+        };
+        return cause(
+            rule,
+            what,
+            "use a scope that includes both, .cluster or .gpu, on both sides",
+        )
+        .policy(rule == "C7")
+        .after(site);
+    }
+    if strand.pending.iter().any(|p| p.what.c.covers(before)) {
+        let (rule, what) = match almost {
+            Some((Almost::RelaxedWait, _)) => {
+                ("C6", "a relaxed wait saw the phase, and orders no memory")
+            }
+            Some((Almost::VolatileRead, _)) => {
+                ("A6", "a volatile load saw the flag, and orders no memory")
+            }
+            Some((Almost::NarrowFlag, _)) => {
+                ("A5", "the fence behind the relaxed read has too narrow a scope")
+            }
+            _ => ("A3", "a relaxed load saw the flag, and orders no memory"),
+        };
+        return cause(rule, what, "read with .acquire, or put fence.acquire behind the read")
+            .after(site);
+    }
+    if strand.now.x.covers(before) {
+        let (rule, what) = match almost {
+            Some((Almost::RelaxedCluster, _)) => {
+                ("F2", "barrier.cluster.arrive.relaxed publishes nothing without a fence")
+            }
+            Some((Almost::VolatileRead, _)) => ("A6", "volatile accesses do not synchronise"),
+            _ => ("A4", "they synchronise, but what published it was a relaxed store"),
+        };
+        return cause(rule, what, "publish with .release, or put fence.release before the store")
+            .after(site);
+    }
+    if strand.reduced.covers(before) {
+        return cause(
+            "A2",
+            "only a red saw the flag, and red takes part in no acquire pattern",
+            "use atom with .acquire, or atom and fence.acquire",
+        );
+    }
+    match (near, touch.write) {
+        (true, _) => cause(
+            "A13",
+            "two threads access it, and no barrier or other synchronisation is between them",
+            "put a barrier of these threads between the accesses",
+        ),
+        (false, false) => cause(
+            "A1",
+            "another CTA wrote it, and no acquire pattern was completed before the read",
+            "read the flag that publishes it with .acquire first",
+        ),
+        (false, true) => cause(
+            "A9",
+            "another CTA accesses it, and nothing orders the two",
+            "hand it over through a release and an acquire",
+        ),
+    }
+}
+
+impl Detector {
+    fn threads(&self, w: u32, lane: u32) -> Threads {
+        let unit = self.units[self.warps[w as usize].unit as usize];
+        Threads { block: unit.block, warp: unit.warp, lanes: 1 << lane }
+    }
+
+    fn report(&mut self, w: u32, lane: u32, site: u32, other: Option<u32>, found: (Cause, String)) {
+        let (cause, message) = found;
+        if !self.seen.insert((site, other.unwrap_or(u32::MAX), cause.rule)) {
+            return;
+        }
+        let warns = cause.policy && !self.strict;
+        self.found.push(Found {
+            rule: cause.rule,
+            severity: if warns { Severity::Warning } else { Severity::Error },
+            message,
+            site,
+            threads: self.threads(w, lane),
+            other,
+            almost: cause.almost,
+            fix: cause.fix,
+        });
+    }
+
+    pub(super) fn report_conflict(
+        &mut self,
+        w: u32,
+        lane: u32,
+        space: Space,
+        conflict: Conflict,
+        touch: Touch,
+    ) {
+        let warp = &self.warps[w as usize];
+        let strand = warp.of(lane as usize);
+        let before = conflict.before;
+        let of = self.units[(before.stamp.id / SUBS) as usize];
+        let me = self.units[warp.unit as usize];
+        let own = before.stamp.id == warp.lane(lane as usize);
+        let same = own || of.home == me.home && of.warp == me.warp && of.lane == Some(lane);
+        let near = of.home.cta == me.home.cta;
+        let generic = |class| matches!(class, Class::Thread | Class::Small | Class::Alloc);
+        let cause = if let Space::Tensor(_) = space {
+            in_tensor_memory(strand, &conflict, &touch, same)
+        } else if !generic(touch.class)
+            && generic(before.class())
+            && (own || strand.now.c.covers(before.stamp))
+        {
+            let fix = "each thread that accessed it: fence.proxy.async before the hand-over";
+            if conflict.wrote {
+                cause(
+                    "B1",
+                    "ordinary stores and an asynchronous access of it have no proxy fence between them",
+                    fix,
+                )
+            } else {
+                cause("B2", "ordinary loads and an asynchronous write of it have no proxy fence between them", fix)
+                    .policy(true)
+            }
+        } else {
+            after_asynchronous(strand, &conflict, same)
+                .unwrap_or_else(|| between_threads(strand, &conflict, &touch, near))
+        };
+        let at = match space {
+            Space::Global => {
+                format!("global address {:#x}", GLOBAL_BASE + u64::from(conflict.cell) * 4)
+            }
+            Space::Shared(_) => format!("shared address {:#x}", SHARED_BASE + conflict.cell * 4),
+            Space::Tensor(_) => {
+                let (row, column) = (conflict.cell / 512 * 16, conflict.cell % 512);
+                format!("tensor memory lane {row} and up, column {column}")
+            }
+        };
+        let verb = |write| if write { "written" } else { "read" };
+        let message = format!(
+            "{at} is {} here and was {} by {}: {}",
+            verb(touch.write),
+            verb(conflict.wrote),
+            if same { "the same thread".to_owned() } else { name_of(&of) },
+            cause.what
+        );
+        self.report(w, lane, touch.site, Some(before.site), (cause, message));
+    }
+
+    pub(super) fn report_barrier(
+        &mut self,
+        w: u32,
+        lane: u32,
+        place: SharedPlace,
+        site: u32,
+        init: u32,
+        proxy: bool,
+    ) {
+        let address = SHARED_BASE + place.offset;
+        let cause = if proxy {
+            cause(
+                "C1",
+                "its initialisation was not made visible to the asynchronous proxy",
+                "mbarrier.init, then fence.mbarrier_init.release.cluster, then the barrier",
+            )
+            .policy(true)
+        } else {
+            cause(
+                "C1",
+                "its initialisation is not ordered before this use",
+                "put a barrier of all its users behind mbarrier.init and its fence",
+            )
+        };
+        let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
+        self.report(w, lane, site, Some(init), (cause, message));
+    }
+
+    pub(super) fn report_early_arrival(
+        &mut self,
+        w: u32,
+        lane: u32,
+        place: SharedPlace,
+        site: u32,
+    ) {
+        let address = SHARED_BASE + place.offset;
+        let cause = cause(
+            "C10",
+            "the thread arrives for the next phase without having observed anything since its last arrival",
+            "wait for the phase before arriving for the next",
+        );
+        let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
+        self.report(w, lane, site, None, (cause, message));
+    }
+
+    pub(super) fn report_unwritten(&mut self, w: u32, lane: u32, space: Space, at: u64, site: u32) {
+        let what = match space {
+            Space::Global => format!("global address {:#x}", GLOBAL_BASE + at),
+            Space::Shared(_) => format!("shared address {:#x}", u64::from(SHARED_BASE) + at),
+            Space::Tensor(_) => format!("tensor memory address {at:#010x}"),
+        };
+        let cause = cause("uninitialised", "nothing has written it", "write it before it is read")
+            .policy(true);
+        let message = format!("{what} is read here: {}", cause.what);
+        self.report(w, lane, site, None, (cause, message));
+    }
+
+    /// Tensor memory or global memory that nobody has written.
+    pub fn unwritten(&mut self, w: u32, lane: u32, space: Space, at: u64, site: u32) {
+        self.report_unwritten(w, lane, space, at, site);
+    }
+
+    pub(super) fn report_open_copy(&mut self, slot: u32, site: u32) {
+        let cause = cause(
+            "B9",
+            "the CTA exits, and none of its threads has seen this copy complete",
+            "wait for the copy (its mbarrier's phase, or wait_group.read) before the exit",
+        );
+        if !self.seen.insert((site, u32::MAX, "B9")) {
+            return;
+        }
+        let home = self.ctas[slot as usize].home;
+        let unit = self.units.iter().find(|u| u.home == home).copied().unwrap_or_default();
+        self.found.push(Found {
+            rule: cause.rule,
+            severity: Severity::Error,
+            message: cause.what.into(),
+            site,
+            threads: Threads { block: unit.block, warp: unit.warp, lanes: u32::MAX },
+            other: None,
+            almost: None,
+            fix: cause.fix,
+        });
+    }
+}
+
+fn name_of(unit: &super::Unit) -> String {
+    let [x, y, z] = unit.block;
+    format!("block ({x}, {y}, {z}) warp {}", unit.warp)
+}

@@ -1,0 +1,603 @@
+//! Finds accesses that nothing orders, whatever order they happened to come in.
+//!
+//! The algorithm is that of vector clocks (FastTrack; miri's `data_race`), widened from one order
+//! to the several that PTX has. [`strand`] holds what threads know, [`clock`] how knowledge is
+//! written down, [`shadow`] what was last done to each cell of memory. [`sync`] has one function
+//! for each way in which knowledge moves; [`hazard`] names what is missing, by asking which weaker
+//! order would have been enough. This module judges accesses.
+//!
+//! Asynchronous operations are judged when they are issued: whatever is not ordered before their
+//! issue, or after the observation of their completion, conflicts with them, no matter when the
+//! schedule performs them. So most hazards are found by any schedule that runs the two
+//! instructions at all.
+//!
+//! It misses accesses that it has forgotten (see [`shadow`]) and code that no run reaches. It takes
+//! a warp's lanes that leave a barrier together for equally informed. It accuses nobody falsely,
+//! as far as the rules that it knows go; where practice and text disagree, [`Severity`] says so.
+
+mod clock;
+mod hazard;
+mod shadow;
+mod strand;
+mod sync;
+
+use crate::async_ops::SharedPlace;
+use crate::ir::{LANES, Lanes64, Scope};
+use crate::world::lanes_of;
+pub(crate) use clock::Stamp;
+use clock::{Clock, SUBS};
+pub(crate) use hazard::Found;
+pub use hazard::{Hazard, Severity};
+pub(crate) use shadow::Class;
+use shadow::{Cells, Conflict, Entry, Pages, cells_of};
+use std::collections::{HashMap, HashSet};
+use strand::{GLOBAL, Published, SHARED, Strand, WarpClocks};
+pub(crate) use sync::{FenceOp, Order};
+
+/// Granules of tensor memory: 16 lanes of a column.
+const GRANULE_LANES: u32 = 16;
+
+/// Where threads are: which scopes include them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Home {
+    /// Numbers that are never used again.
+    pub cta: u32,
+    pub cluster: u32,
+}
+
+impl Home {
+    /// Whether a scope of a thread here includes a thread there.
+    fn includes(self, scope: Scope, other: Home) -> bool {
+        match scope {
+            Scope::Cta => self.cta == other.cta,
+            Scope::Cluster => self.cluster == other.cluster,
+            Scope::Gpu | Scope::Sys => true,
+        }
+    }
+}
+
+/// A warp, or the asynchronous operations of a thread or barrier.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unit {
+    home: Home,
+    block: [u32; 3],
+    warp: u32,
+    /// The lane of a thread's operations.
+    lane: Option<u32>,
+}
+
+/// Operations of a thread that one wait completes in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Batch {
+    OutRead,
+    OutWrite,
+    Small,
+    Mma,
+    Ld,
+    St,
+}
+
+/// Memory that an access touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Global,
+    /// The CTA's slot.
+    Shared(u32),
+    Tensor(u32),
+}
+
+/// One instruction's access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub site: u32,
+    pub write: bool,
+    pub class: Class,
+    /// Scope and bytes, if it is strong.
+    pub strong: Option<(Scope, u32)>,
+}
+
+#[derive(Debug, Default)]
+struct CtaClocks {
+    home: Home,
+    shared: Cells,
+    tensor: Option<Box<Cells>>,
+    barriers: HashMap<u32, sync::Barrier>,
+    bars: HashMap<u32, [Published; 2]>,
+    /// What its threads knew when they exited.
+    exited: Clock,
+    /// Copies that touch its shared memory, the last of each component.
+    copies: HashMap<u32, (u32, u32)>,
+}
+
+/// The state of the detection during a launch.
+#[derive(Debug)]
+pub(crate) struct Detector {
+    strict: bool,
+    warps: Vec<WarpClocks>,
+    ctas: Vec<CtaClocks>,
+    global: Pages,
+    /// By number.
+    units: Vec<Unit>,
+    /// The unit of each thread's batches and the batch that is open.
+    batches: HashMap<(u32, u32, Batch), (u32, u32)>,
+    /// What the issuer of a commit in flight knew to be complete.
+    commits: HashMap<(u32, u32), Clock>,
+    flags: HashMap<(u32, u64), Vec<sync::Item>>,
+    clusters: HashMap<u32, [Published; 2]>,
+    sequential: HashMap<(Scope, u32), Published>,
+    seen: HashSet<(u32, u32, &'static str)>,
+    found: Vec<Found>,
+}
+
+/// What an access is compared with.
+struct Viewer<'a> {
+    strand: &'a Strand,
+    units: &'a [Unit],
+    unit: u32,
+    lane: u32,
+    home: Home,
+    space: usize,
+    touch: Touch,
+    pipeline: u16,
+    /// A unit of which everything up to an epoch is known to be ordered.
+    known: (u32, Class),
+    known_epoch: u32,
+}
+
+impl Viewer<'_> {
+    /// Whether `before` is ordered before this access.
+    #[inline]
+    fn ordered(&mut self, before: &Entry, wrote: bool) -> bool {
+        let Stamp { id, epoch } = before.stamp;
+        let class = before.class();
+        if self.known == (id / SUBS, class) && epoch <= self.known_epoch {
+            return true;
+        }
+        if self.judge(before, class, wrote) {
+            // What is known of a warp as a whole is known whichever lane asks.
+            let generic = matches!(self.touch.class, Class::Thread | Class::Small | Class::Alloc);
+            let whole = if generic { self.strand.now.c.get(id & !(SUBS - 1)) } else { 0 };
+            if whole >= epoch {
+                self.known = (id / SUBS, class);
+                self.known_epoch = whole;
+            }
+            return true;
+        }
+        // Strong accesses that include each other order themselves; the next one may not.
+        match (before.strong(), self.touch.strong) {
+            (Some((scope, bytes)), Some((mine, size))) => {
+                let other = self.units[(id / SUBS) as usize].home;
+                self.home.includes(mine, other)
+                    && other.includes(Scope::of(scope), self.home)
+                    && bytes == size
+            }
+            _ => false,
+        }
+    }
+
+    fn judge(&self, before: &Entry, class: Class, _wrote: bool) -> bool {
+        let stamp = before.stamp;
+        let now = &self.strand.now;
+        let own = stamp.id == self.unit * SUBS + 1 + self.lane;
+        match (self.touch.class, class) {
+            // Generic after generic: causality, or program order.
+            (Class::Thread | Class::Small | Class::Alloc, Class::Thread | Class::Alloc) => {
+                own || now.c.covers(stamp)
+            }
+            // Generic after asynchronous: completion implies the proxy fence.
+            (Class::Thread | Class::Small | Class::Alloc, _) => now.c.covers(stamp),
+            // Tensor memory: complete, and behind the fence; pipelined pairs need neither.
+            (Class::Mma | Class::Ld | Class::St, Class::Mma | Class::Ld | Class::St)
+                if self.space == TENSOR =>
+            {
+                now.d.covers(stamp) && self.strand.a.covers(stamp) || self.pipelined(before, class)
+            }
+            (Class::Dealloc, _) => now.d.covers(stamp) || now.c.covers(stamp),
+            (_, Class::Dealloc) => true,
+            // Asynchronous after generic: causality through a proxy fence.
+            (_, Class::Thread | Class::Small | Class::Alloc) => {
+                own && stamp.epoch <= self.strand.own[self.space & 1]
+                    || now.p[self.space & 1].covers(stamp)
+            }
+            // A copy over a copy needs its completion only, however that became known.
+            (Class::In, Class::In) => now.c.covers(stamp) || now.d.covers(stamp),
+            // Asynchronous after asynchronous: observed completion.
+            _ => now.c.covers(stamp),
+        }
+    }
+
+    /// Multiplications of one thread into one accumulator of one shape.
+    fn pipelined(&self, before: &Entry, class: Class) -> bool {
+        let of = &self.units[(before.stamp.id / SUBS) as usize];
+        class == Class::Mma
+            && self.touch.class == Class::Mma
+            && of.home == self.home
+            && (of.warp, of.lane) == (self.units[self.unit as usize].warp, Some(self.lane))
+            && before.tag() == self.pipeline
+    }
+}
+
+const TENSOR: usize = 2;
+
+impl Detector {
+    pub fn new(strict: bool) -> Detector {
+        Detector {
+            strict,
+            warps: Vec::new(),
+            ctas: Vec::new(),
+            global: Pages::default(),
+            units: Vec::new(),
+            batches: HashMap::new(),
+            commits: HashMap::new(),
+            flags: HashMap::new(),
+            clusters: HashMap::new(),
+            sequential: HashMap::new(),
+            seen: HashSet::new(),
+            found: Vec::new(),
+        }
+    }
+
+    pub fn found(&mut self) -> Vec<Found> {
+        std::mem::take(&mut self.found)
+    }
+
+    fn unit(&mut self, unit: Unit) -> u32 {
+        self.units.push(unit);
+        self.units.len() as u32 - 1
+    }
+
+    // ---- CTAs ----
+
+    pub fn start_cluster(&mut self, slot: u32) {
+        self.clusters.remove(&slot);
+    }
+
+    pub fn start_cta(&mut self, slot: u32, home: Home, shared: usize) {
+        if self.ctas.len() <= slot as usize {
+            self.ctas.resize_with(slot as usize + 1, CtaClocks::default);
+        }
+        let shared = Cells::new(shared.div_ceil(4));
+        self.flags.retain(|key, _| key.0 != slot + 1);
+        self.ctas[slot as usize] = CtaClocks { home, shared, ..CtaClocks::default() };
+    }
+
+    pub fn start_warp(&mut self, w: u32, cta: u32, block: [u32; 3], warp: u32, lanes: u32) {
+        let home = self.ctas[cta as usize].home;
+        let unit = self.unit(Unit { home, block, warp, ..Unit::default() });
+        if self.warps.len() <= w as usize {
+            self.warps.resize_with(w as usize + 1, WarpClocks::default);
+        }
+        self.batches.retain(|key, _| key.0 != w);
+        self.warps[w as usize] = WarpClocks::new(unit, cta, lanes);
+    }
+
+    // ---- batches ----
+
+    /// Stamp of the next operation of a batch.
+    fn batch(&mut self, w: u32, lane: u32, batch: Batch) -> Stamp {
+        let warp = &self.warps[w as usize];
+        let of = Unit { lane: Some(lane), ..self.units[warp.unit as usize] };
+        let (id, epoch) = match self.batches.get(&(w, lane, batch)) {
+            Some(&known) => known,
+            None => {
+                let known = (self.unit(of) * SUBS, 1);
+                self.batches.insert((w, lane, batch), known);
+                known
+            }
+        };
+        Stamp { id, epoch }
+    }
+
+    /// The open batch ends: a later wait need not cover what comes now.
+    fn end_batch(&mut self, w: u32, lane: u32, batch: Batch) -> Option<Stamp> {
+        let open = self.batches.get_mut(&(w, lane, batch))?;
+        let stamp = Stamp { id: open.0, epoch: open.1 };
+        open.1 += 1;
+        Some(stamp)
+    }
+
+    // ---- accesses ----
+
+    /// Lanes of a warp access memory at `offsets`, `bytes` bytes each.
+    pub fn access(
+        &mut self,
+        w: u32,
+        mask: u32,
+        space: Space,
+        offsets: &Lanes64,
+        bytes: usize,
+        touch: Touch,
+    ) {
+        let Detector { warps, ctas, global, units, .. } = self;
+        let warp = &warps[w as usize];
+        let mut conflicts: Vec<(Conflict, usize)> = Vec::new();
+        for strand in &warp.strands {
+            if strand.lanes & mask == 0 {
+                continue;
+            }
+            let mut viewer = Viewer {
+                strand,
+                units,
+                unit: warp.unit,
+                lane: 0,
+                home: ctas[warp.cta as usize].home,
+                space: if space == Space::Global { GLOBAL } else { SHARED },
+                touch,
+                pipeline: 0,
+                known: (u32::MAX, Class::Thread),
+                known_epoch: 0,
+            };
+            for lane in lanes_of(strand.lanes & mask) {
+                viewer.lane = lane as u32;
+                let stamp = Stamp { id: warp.lane(lane), epoch: warp.epoch };
+                let strong = touch.strong.map(|(scope, bytes)| (scope as u8, bytes));
+                let entry = Entry::new(stamp, touch.site, touch.class, strong);
+                for (cell, mask) in cells_of(offsets[lane] as usize, bytes) {
+                    let new = entry.with_bytes(mask);
+                    let ordered = |e: &Entry, wrote: bool| viewer.ordered(e, wrote);
+                    let conflict = match space {
+                        Space::Global => {
+                            global.cell(cell).touch(cell as u32, None, new, touch.write, ordered)
+                        }
+                        Space::Shared(cta) | Space::Tensor(cta) => {
+                            let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
+                            if touch.write {
+                                written[cell] |= mask;
+                            }
+                            cells[cell].touch(cell as u32, Some(more), new, touch.write, ordered)
+                        }
+                    };
+                    if let Some(conflict) = conflict {
+                        conflicts.push((conflict, lane));
+                    }
+                }
+            }
+        }
+        for (conflict, lane) in conflicts {
+            self.report_conflict(w, lane as u32, space, conflict, touch);
+        }
+    }
+
+    /// Bytes of shared memory that nobody has written are read.
+    pub fn check_written(
+        &mut self,
+        w: u32,
+        mask: u32,
+        cta: u32,
+        offsets: &Lanes64,
+        bytes: usize,
+        site: u32,
+    ) {
+        let written = &self.ctas[cta as usize].shared.written;
+        let missing = lanes_of(mask).find(|&lane| {
+            let mut cells = cells_of(offsets[lane] as usize, bytes);
+            cells.any(|(cell, mask)| written[cell] & mask != mask)
+        });
+        if let Some(lane) = missing {
+            self.report_unwritten(w, lane as u32, Space::Shared(cta), offsets[lane], site);
+        }
+    }
+
+    /// An asynchronous operation that `lane` issues touches `bytes` bytes.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
+    fn touch_async(
+        &mut self,
+        w: u32,
+        lane: usize,
+        stamp: Stamp,
+        space: Space,
+        runs: impl IntoIterator<Item = (usize, usize)>,
+        touch: Touch,
+    ) {
+        let Detector { warps, ctas, global, units, .. } = self;
+        let warp = &warps[w as usize];
+        let mut viewer = Viewer {
+            strand: warp.of(lane),
+            units,
+            unit: warp.unit,
+            lane: lane as u32,
+            home: ctas[warp.cta as usize].home,
+            space: if space == Space::Global { GLOBAL } else { SHARED },
+            touch,
+            pipeline: 0,
+            known: (u32::MAX, Class::Thread),
+            known_epoch: 0,
+        };
+        let entry = Entry::new(stamp, touch.site, touch.class, None);
+        let mut first = None;
+        let cells = runs.into_iter().flat_map(|(offset, bytes)| cells_of(offset, bytes));
+        for (cell, mask) in cells {
+            let new = entry.with_bytes(mask);
+            let ordered = |e: &Entry, wrote: bool| viewer.ordered(e, wrote);
+            let conflict = match space {
+                Space::Global => {
+                    global.cell(cell).touch(cell as u32, None, new, touch.write, ordered)
+                }
+                Space::Shared(cta) | Space::Tensor(cta) => {
+                    let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
+                    if touch.write {
+                        written[cell] |= mask;
+                    }
+                    cells[cell].touch(cell as u32, Some(more), new, touch.write, ordered)
+                }
+            };
+            first = first.or(conflict);
+        }
+        if let Some(conflict) = first {
+            self.report_conflict(w, lane as u32, space, conflict, touch);
+        }
+    }
+
+    /// A bulk copy into shared memory is issued; it completes on `bar`.
+    pub fn copy_in(
+        &mut self,
+        w: u32,
+        lane: usize,
+        site: u32,
+        to: (SharedPlace, u32),
+        bar: SharedPlace,
+        phase: u64,
+    ) {
+        let stamp = self.phase_stamp(bar, phase);
+        self.check_barrier_async(w, lane as u32, bar, site);
+        let (place, bytes) = to;
+        let touch = Touch { site, write: true, class: Class::In, strong: None };
+        let space = Space::Shared(place.cta);
+        self.touch_async(w, lane, stamp, space, [(place.offset as usize, bytes as usize)], touch);
+        self.ctas[place.cta as usize].copies.insert(stamp.id, (stamp.epoch, site));
+    }
+
+    /// What a bulk copy into shared memory reads.
+    pub fn copy_in_source(
+        &mut self,
+        w: u32,
+        lane: usize,
+        site: u32,
+        from: (Space, usize, usize),
+        (bar, phase): (SharedPlace, u64),
+    ) {
+        let stamp = self.phase_stamp(bar, phase);
+        let touch = Touch { site, write: false, class: Class::In, strong: None };
+        self.touch_async(w, lane, stamp, from.0, [(from.1, from.2)], touch);
+    }
+
+    /// A bulk copy out of shared memory is issued, into bulk group `group`: its source.
+    pub fn copy_out(
+        &mut self,
+        w: u32,
+        lane: usize,
+        site: u32,
+        from: (SharedPlace, u32),
+        group: u32,
+    ) {
+        let mut stamp = self.batch(w, lane as u32, Batch::OutRead);
+        stamp.epoch = group + 1;
+        let (place, bytes) = from;
+        let touch = Touch { site, write: false, class: Class::Out, strong: None };
+        let space = Space::Shared(place.cta);
+        self.touch_async(w, lane, stamp, space, [(place.offset as usize, bytes as usize)], touch);
+        self.ctas[place.cta as usize].copies.insert(stamp.id, (stamp.epoch, site));
+    }
+
+    /// The same: a piece of its destination.
+    pub fn copy_out_to(
+        &mut self,
+        w: u32,
+        lane: usize,
+        site: u32,
+        at: usize,
+        bytes: usize,
+        group: u32,
+    ) {
+        let mut stamp = self.batch(w, lane as u32, Batch::OutWrite);
+        stamp.epoch = group + 1;
+        let touch = Touch { site, write: true, class: Class::Out, strong: None };
+        self.touch_async(w, lane, stamp, Space::Global, [(at, bytes)], touch);
+    }
+
+    /// A `cp.async` is issued.
+    pub fn copy_small(
+        &mut self,
+        w: u32,
+        lane: usize,
+        site: u32,
+        to: (SharedPlace, u32),
+        from: (usize, usize),
+        group: u32,
+    ) {
+        let mut stamp = self.batch(w, lane as u32, Batch::Small);
+        stamp.epoch = group + 1;
+        let read = Touch { site, write: false, class: Class::Small, strong: None };
+        self.touch_async(w, lane, stamp, Space::Global, [from], read);
+        let touch = Touch { write: true, ..read };
+        let space = Space::Shared(to.0.cta);
+        self.touch_async(w, lane, stamp, space, [(to.0.offset as usize, to.1 as usize)], touch);
+    }
+
+    /// A multiplication reads runs of shared memory.
+    pub fn mma_source(
+        &mut self,
+        w: u32,
+        lane: usize,
+        site: u32,
+        cta: u32,
+        runs: impl Iterator<Item = (usize, usize)>,
+    ) {
+        let stamp = self.batch(w, lane as u32, Batch::Mma);
+        let touch = Touch { site, write: false, class: Class::Mma, strong: None };
+        self.touch_async(w, lane, stamp, Space::Shared(cta), runs, touch);
+    }
+
+    /// A tcgen05 operation touches `columns` columns from `column` of granules `rows` (16 lanes
+    /// each, by bits).
+    #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
+    pub fn tensor(
+        &mut self,
+        w: u32,
+        lane: usize,
+        cta: u32,
+        site: u32,
+        rows: u8,
+        (column, columns): (u32, u32),
+        (class, write, pipeline): (Class, bool, u16),
+    ) {
+        let (batch, of) = match class {
+            Class::Ld => (Batch::Ld, LANES as u32),
+            Class::St => (Batch::St, LANES as u32),
+            _ => (Batch::Mma, lane as u32),
+        };
+        let stamp = if class == Class::Dealloc {
+            let warp = &self.warps[w as usize];
+            Stamp { id: warp.lane(lane), epoch: warp.epoch }
+        } else {
+            self.batch(w, of, batch)
+        };
+        let touch = Touch { site, write, class, strong: None };
+        let Detector { warps, ctas, units, .. } = self;
+        let warp = &mut warps[w as usize];
+        if class != Class::Dealloc {
+            warp.split(if class == Class::Mma { 1 << lane } else { u32::MAX }, |strand| {
+                strand.issued.raise(stamp);
+            });
+        }
+        let home = ctas[warp.cta as usize].home;
+        let memory = &mut ctas[cta as usize].tensor;
+        let memory = memory.get_or_insert_with(|| Box::new(Cells::new(8 * 512)));
+        let mut viewer = Viewer {
+            strand: warp.of(lane),
+            units,
+            unit: warp.unit,
+            lane: lane as u32,
+            home,
+            space: TENSOR,
+            touch,
+            pipeline,
+            known: (u32::MAX, Class::Thread),
+            known_epoch: 0,
+        };
+        let entry = Entry::new(stamp, site, class, None).with_bytes(15).with_tag(pipeline);
+        let mut first = None;
+        for row in 0..8 {
+            if rows >> row & 1 == 0 {
+                continue;
+            }
+            for column in column..(column + columns).min(512) {
+                let key = row * 512 + column;
+                let Cells { cells, more, .. } = &mut **memory;
+                let ordered = |e: &Entry, wrote: bool| viewer.ordered(e, wrote);
+                let conflict = cells[key as usize].touch(key, Some(more), entry, write, ordered);
+                first = first.or(conflict);
+            }
+        }
+        if let Some(conflict) = first {
+            self.report_conflict(w, lane as u32, Space::Tensor(cta), conflict, touch);
+        }
+    }
+
+    /// Granules that hold lanes `first` to `first + lanes`.
+    pub fn granules(first: u32, lanes: u32) -> u8 {
+        let from = first / GRANULE_LANES;
+        let to = (first + lanes).div_ceil(GRANULE_LANES).min(8);
+        (from..to).fold(0, |rows, row| rows | 1 << row)
+    }
+}

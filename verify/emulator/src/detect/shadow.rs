@@ -1,0 +1,318 @@
+//! What was last done to memory: for each cell its last write and its last read, with the bytes
+//! they touched and the instruction.
+//!
+//! A cell is 4 bytes of shared or global memory, or 16 lanes of a column of tensor memory. One
+//! write and one read are in the cell; where several unordered ones count (bytes of one word
+//! written by different threads, many readers) the others go to a list beside it. Global memory
+//! has no such lists: there the last read and the last write are all that is remembered, so that a
+//! large input that everybody reads costs no more than eight bytes for each of its bytes. What is
+//! forgotten can hide a race, never invent one.
+
+use super::clock::{SUBS, Stamp};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Entries beside a cell at most; older ones make room.
+const MORE: usize = 64;
+
+/// Cells of a page of global memory.
+const PAGE: usize = 1024;
+
+/// Who makes an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Class {
+    /// A thread.
+    Thread,
+    /// `tcgen05.alloc`, for the address that it stores.
+    Alloc,
+    /// `cp.async`.
+    Small,
+    /// A bulk copy into shared memory.
+    In,
+    /// A bulk copy out of shared memory.
+    Out,
+    Mma,
+    Ld,
+    St,
+    Dealloc,
+}
+
+const CLASSES: [Class; 9] = [
+    Class::Thread,
+    Class::Alloc,
+    Class::Small,
+    Class::In,
+    Class::Out,
+    Class::Mma,
+    Class::Ld,
+    Class::St,
+    Class::Dealloc,
+];
+
+/// One access, as a cell remembers it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub stamp: Stamp,
+    pub site: u32,
+    info: u32,
+}
+
+impl Entry {
+    pub fn new(stamp: Stamp, site: u32, class: Class, strong: Option<(u8, u32)>) -> Entry {
+        let strong = strong.map_or(0, |(scope, bytes)| {
+            1 << 8 | u32::from(scope & 3) << 9 | bytes.trailing_zeros() << 11
+        });
+        Entry { stamp, site, info: strong | (class as u32) << 4 }
+    }
+
+    pub fn with_bytes(self, mask: u8) -> Entry {
+        Entry { info: self.info & !15 | u32::from(mask & 15), ..self }
+    }
+
+    /// What tells pipelined multiplications from others.
+    pub fn with_tag(self, tag: u16) -> Entry {
+        Entry { info: self.info & 0xFFFF | u32::from(tag) << 16, ..self }
+    }
+
+    pub fn tag(self) -> u16 {
+        (self.info >> 16) as u16
+    }
+
+    pub fn bytes(self) -> u8 {
+        (self.info & 15) as u8
+    }
+
+    pub fn class(self) -> Class {
+        CLASSES[(self.info >> 4 & 15) as usize % CLASSES.len()]
+    }
+
+    /// Scope and size of a strong access.
+    pub fn strong(self) -> Option<(u8, u32)> {
+        (self.info >> 8 & 1 == 1)
+            .then_some(((self.info >> 9 & 3) as u8, 1 << (self.info >> 11 & 7)))
+    }
+
+    fn is_some(self) -> bool {
+        self.info & 15 != 0
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cell {
+    write: Entry,
+    read: Entry,
+}
+
+/// The entries beside the cells, each with whether it is a write.
+pub(super) type More = HashMap<u32, Vec<(bool, Entry)>, BuildHasherDefault<Mix>>;
+
+/// Spreads cell numbers, which nobody chooses in order to make them collide.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(byte.into());
+        }
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.0 = (self.0 ^ u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    }
+}
+
+/// An earlier access that the new one is not ordered after.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conflict {
+    pub before: Entry,
+    pub wrote: bool,
+    pub cell: u32,
+}
+
+impl Cell {
+    /// Enters an access. `ordered` says whether an earlier one is before it; the first that
+    /// conflicts and is not is returned.
+    #[inline]
+    pub fn touch(
+        &mut self,
+        key: u32,
+        mut more: Option<&mut More>,
+        mut new: Entry,
+        write: bool,
+        mut ordered: impl FnMut(&Entry, bool) -> bool,
+    ) -> Option<Conflict> {
+        let mut conflict = None;
+        let bytes = new.bytes();
+        let overlaps = |e: &Entry| e.bytes() & bytes != 0;
+        let mut keep: [Option<(bool, Entry)>; 2] = [None; 2];
+        if self.write.is_some() {
+            let before = self.write;
+            let is_ordered = ordered(&before, true);
+            if overlaps(&before) && !is_ordered {
+                conflict = Some(Conflict { before, wrote: true, cell: key });
+            }
+            if write && before.bytes() & !new.bytes() != 0 {
+                keep[0] = Some((true, before.with_bytes(before.bytes() & !new.bytes())));
+            }
+        }
+        if self.read.is_some() {
+            let before = self.read;
+            if write {
+                if overlaps(&before) && conflict.is_none() && !ordered(&before, false) {
+                    conflict = Some(Conflict { before, wrote: false, cell: key });
+                }
+                let rest = before.bytes() & !new.bytes();
+                self.read = if rest == 0 { Entry::default() } else { before.with_bytes(rest) };
+            } else if before.site == new.site
+                && before.stamp.epoch == new.stamp.epoch
+                && before.stamp.id / SUBS == new.stamp.id / SUBS
+                && before.bytes() == new.bytes()
+            {
+                // Lanes of one instruction that read the same: the warp has read it.
+                if before.stamp.id != new.stamp.id {
+                    new.stamp.id = new.stamp.id / SUBS * SUBS;
+                }
+            } else if before.bytes() & !new.bytes() != 0
+                || before.class() != new.class()
+                || before.stamp != new.stamp && !ordered(&before, false)
+            {
+                keep[1] = Some((false, before));
+            }
+        }
+        if let Some(more) = &mut more {
+            if write
+                && !more.is_empty()
+                && let Some(list) = more.get_mut(&key)
+            {
+                for (wrote, before) in list.iter_mut() {
+                    if overlaps(before) {
+                        if conflict.is_none() && !ordered(before, *wrote) {
+                            conflict = Some(Conflict { before: *before, wrote: *wrote, cell: key });
+                        }
+                        *before = before.with_bytes(before.bytes() & !new.bytes());
+                    }
+                }
+                list.retain(|e| e.1.is_some());
+                if list.is_empty() {
+                    more.remove(&key);
+                }
+            } else if !write
+                && conflict.is_none()
+                && !more.is_empty()
+                && let Some(list) = more.get(&key)
+            {
+                let hit = list.iter().find(|(wrote, e)| *wrote && overlaps(e) && !ordered(e, true));
+                conflict = hit.map(|&(_, before)| Conflict { before, wrote: true, cell: key });
+            }
+            for (wrote, entry) in keep.into_iter().flatten() {
+                let list = more.entry(key).or_default();
+                let same = |e: &(bool, Entry)| {
+                    e.0 == wrote && e.1.stamp.id == entry.stamp.id && e.1.class() == entry.class()
+                };
+                match list.iter_mut().find(|e| same(e)) {
+                    Some(old) => old.1 = entry.with_bytes(entry.bytes() | old.1.bytes()),
+                    None => {
+                        if list.len() == MORE {
+                            list.remove(0);
+                        }
+                        list.push((wrote, entry));
+                    }
+                }
+            }
+        }
+        if write {
+            self.write = new;
+        } else {
+            self.read = new;
+        }
+        conflict
+    }
+}
+
+/// Cells of a memory that has a fixed size.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    pub cells: Vec<Cell>,
+    pub more: More,
+    /// Bytes that were written, four bits for a cell.
+    pub written: Vec<u8>,
+}
+
+impl Cells {
+    pub fn new(cells: usize) -> Cells {
+        Cells {
+            cells: vec![Cell::default(); cells],
+            more: More::default(),
+            written: vec![0; cells],
+        }
+    }
+}
+
+/// Cells of global memory, made where it is used.
+#[derive(Debug, Default)]
+pub(super) struct Pages(Vec<Option<Box<[Cell]>>>);
+
+impl Pages {
+    pub fn cell(&mut self, at: usize) -> &mut Cell {
+        let page = at / PAGE;
+        if page >= self.0.len() {
+            self.0.resize_with(page + 1, || None);
+        }
+        let cells = self.0[page].get_or_insert_with(|| vec![Cell::default(); PAGE].into());
+        &mut cells[at % PAGE]
+    }
+}
+
+/// The cells that `bytes` bytes at `offset` touch, each with its byte mask.
+pub(super) fn cells_of(offset: usize, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
+    let end = offset + bytes;
+    (offset / 4..end.div_ceil(4)).map(move |cell| {
+        let low = offset.saturating_sub(cell * 4);
+        let high = (end - cell * 4).min(4);
+        (cell, 15u8 << low & 15 >> (4 - high))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: u32, mask: u8) -> Entry {
+        Entry::new(Stamp { id, epoch: 1 }, id, Class::Thread, None).with_bytes(mask)
+    }
+
+    #[test]
+    fn halves_of_a_word_do_not_conflict() {
+        let (mut cell, mut more) = (Cell::default(), More::default());
+        let mut touch = |e, write| cell.touch(0, Some(&mut more), e, write, |_, _| false).is_some();
+        assert!(!touch(entry(1, 3), true));
+        assert!(!touch(entry(2, 12), true));
+        assert!(!touch(entry(3, 0), false));
+        assert!(touch(entry(4, 2), false), "the first half is still known");
+    }
+
+    #[test]
+    fn every_reader_counts_for_the_next_writer() {
+        let (mut cell, mut more) = (Cell::default(), More::default());
+        for id in 1..4 {
+            assert!(cell.touch(0, Some(&mut more), entry(id, 15), false, |_, _| false).is_none());
+        }
+        let only = |e: &Entry, _: bool| e.site != 2;
+        let conflict = cell.touch(0, Some(&mut more), entry(9, 15), true, only);
+        assert_eq!(conflict.map(|c| (c.before.site, c.wrote)), Some((2, false)));
+    }
+
+    #[test]
+    fn bytes_of_cells() {
+        let all = |o, n| cells_of(o, n).collect::<Vec<_>>();
+        assert_eq!(all(2, 4), [(0, 12), (1, 3)]);
+        assert_eq!(all(5, 1), [(1, 2)]);
+        assert_eq!(all(8, 8), [(2, 15), (3, 15)]);
+    }
+}

@@ -1,0 +1,253 @@
+//! What the threads of a warp know.
+//!
+//! Lanes that know the same form a *strand*; a warp is one strand until some of its lanes
+//! synchronise without the others, and again after its next barrier.
+//!
+//! | clock | holds what |
+//! |---|---|
+//! | `c` | is before the strand in causality order |
+//! | `p` | of that a proxy fence has covered, for shared and for global memory |
+//! | `u` | would be in `c` if every scope were wide enough |
+//! | `x` | is before it in execution, by synchronisation of any strength |
+//! | `d` | of asynchronous work it has seen to be complete, by synchronisation of any strength |
+//! | `a` | its later tcgen05 operations come after |
+//!
+//! What a thread did itself is in none of them: it is known by program order.
+
+use super::clock::{Clock, SUBS, Stamp};
+use crate::ir::Scope;
+use std::rc::Rc;
+
+/// Shared and global memory, where a proxy fence may name one of them.
+pub(super) const SHARED: usize = 0;
+pub(super) const GLOBAL: usize = 1;
+
+/// What a release hands over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Published {
+    pub c: Clock,
+    pub p: [Clock; 2],
+    pub u: Clock,
+    pub x: Clock,
+    pub d: Clock,
+}
+
+impl Published {
+    pub fn join(&mut self, other: &Published) {
+        self.c.join(&other.c);
+        self.p[0].join(&other.p[0]);
+        self.p[1].join(&other.p[1]);
+        self.u.join(&other.u);
+        self.join_order(other);
+    }
+
+    /// Takes over execution order and completion only.
+    pub fn join_order(&mut self, other: &Published) {
+        self.x.join(&other.x);
+        self.d.join(&other.d);
+    }
+
+    /// Completed asynchronous work, as everybody who observes its completion knows it.
+    pub fn complete(&mut self, stamp: Stamp) {
+        for clock in [&mut self.c, &mut self.u, &mut self.x, &mut self.d] {
+            clock.raise(stamp);
+        }
+        self.p[SHARED].raise(stamp);
+        self.p[GLOBAL].raise(stamp);
+    }
+}
+
+/// A synchronisation that did not order everything, for the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Almost {
+    RelaxedRead,
+    VolatileRead,
+    RelaxedWait,
+    RelaxedCluster,
+    NarrowFlag,
+    NarrowArrival,
+}
+
+/// What a relaxed read saw, until an acquiring fence takes it over.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    pub scope: Scope,
+    pub from: super::Home,
+    pub what: Rc<Published>,
+}
+
+/// What a releasing fence has covered.
+#[derive(Clone, Debug)]
+pub(super) struct Fenced {
+    pub scope: Scope,
+    /// Own accesses up to here.
+    pub epoch: u32,
+    pub what: Rc<Published>,
+}
+
+impl Fenced {
+    /// What a thread publishes behind it.
+    pub fn of(&self, thread: u32) -> Published {
+        let mut what = (*self.what).clone();
+        let own = Stamp { id: thread, epoch: self.epoch };
+        what.c.raise(own);
+        what.u.raise(own);
+        what
+    }
+}
+
+/// Lanes of a warp that know the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Strand {
+    pub lanes: u32,
+    pub now: Published,
+    pub a: Clock,
+    /// Of its own accesses a proxy fence covers those up to this epoch.
+    pub own: [u32; 2],
+    pub pending: Vec<Pending>,
+    /// What reductions saw: they take part in no acquire pattern.
+    pub reduced: Clock,
+    /// What the last releasing fence allows a relaxed store to publish.
+    pub fenced: Option<Fenced>,
+    /// Its tcgen05 operations.
+    pub issued: Clock,
+    pub almost: Option<(Almost, u32)>,
+    /// Counts what it learnt from others.
+    pub syncs: u32,
+    /// The last wait on each mbarrier: its unit, the phase that it found complete, the site.
+    pub waits: Vec<(u32, u64, u32)>,
+    /// It waited for bulk groups and had none.
+    pub idle_wait: bool,
+}
+
+impl Strand {
+    /// Takes over all that was published.
+    pub fn acquire(&mut self, what: &Published) {
+        self.now.join(what);
+        self.syncs += 1;
+    }
+
+    /// Knows as much as `other`, too; the own counters fall back to what both have.
+    fn merge(&mut self, other: &Strand) {
+        self.now.join(&other.now);
+        self.a.join(&other.a);
+        self.reduced.join(&other.reduced);
+        self.issued.join(&other.issued);
+        self.pending.extend(other.pending.iter().cloned());
+        self.own = std::array::from_fn(|i| self.own[i].min(other.own[i]));
+        self.almost = self.almost.or(other.almost);
+        self.fenced = self.fenced.take().or_else(|| other.fenced.clone());
+        self.syncs += 1;
+        self.lanes |= other.lanes;
+    }
+}
+
+/// A warp.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WarpClocks {
+    pub unit: u32,
+    pub cta: u32,
+    /// Stamps its accesses; counts up at whatever hands accesses over.
+    pub epoch: u32,
+    pub strands: Vec<Strand>,
+}
+
+impl WarpClocks {
+    pub fn new(unit: u32, cta: u32, lanes: u32) -> WarpClocks {
+        let strand = Strand { lanes, ..Strand::default() };
+        WarpClocks { unit, cta, epoch: 1, strands: vec![strand] }
+    }
+
+    pub fn lane(&self, lane: usize) -> u32 {
+        self.unit * SUBS + 1 + lane as u32
+    }
+
+    /// Runs `change` on the strands of these lanes, which part from the others.
+    pub fn split(&mut self, lanes: u32, mut change: impl FnMut(&mut Strand)) {
+        let mut parted = Vec::new();
+        for strand in &mut self.strands {
+            let these = strand.lanes & lanes;
+            if these == 0 {
+                continue;
+            }
+            if these != strand.lanes {
+                let rest = Strand { lanes: strand.lanes & !these, ..strand.clone() };
+                parted.push(rest);
+                strand.lanes = these;
+            }
+            change(strand);
+        }
+        self.strands.extend(parted);
+    }
+
+    /// The strand of a lane.
+    pub fn of(&self, lane: usize) -> &Strand {
+        let found = self.strands.iter().find(|s| s.lanes >> lane & 1 == 1);
+        found.unwrap_or(&self.strands[0])
+    }
+
+    /// Raises `clock` to the own accesses of these lanes up to `epoch`.
+    fn raise_own(&self, clock: &mut Clock, lanes: u32, whole: bool, epoch: u32) {
+        if whole {
+            clock.raise(Stamp { id: self.unit * SUBS, epoch });
+            clock.compact(self.unit);
+        } else {
+            for lane in crate::world::lanes_of(lanes) {
+                clock.raise(Stamp { id: self.lane(lane), epoch });
+            }
+        }
+    }
+
+    /// What these lanes publish together; their later accesses are not part of it.
+    pub fn publish(&mut self, lanes: u32, live: u32) -> Published {
+        let mut all = Published::default();
+        let whole = lanes & live == live;
+        let mut own = [u32::MAX; 2];
+        for strand in self.strands.iter().filter(|s| s.lanes & lanes != 0) {
+            all.join(&strand.now);
+            for (least, own) in own.iter_mut().zip(strand.own) {
+                *least = own.min(*least);
+            }
+            if !whole {
+                for i in [SHARED, GLOBAL] {
+                    self.raise_own(&mut all.p[i], strand.lanes & lanes, false, strand.own[i]);
+                }
+            }
+        }
+        let epoch = self.epoch;
+        for clock in [&mut all.c, &mut all.u, &mut all.x] {
+            self.raise_own(clock, lanes, whole, epoch);
+        }
+        if whole {
+            for i in [SHARED, GLOBAL] {
+                self.raise_own(&mut all.p[i], lanes, true, own[i]);
+            }
+        }
+        self.epoch += 1;
+        all
+    }
+
+    /// A barrier among these lanes: afterwards they know the same.
+    pub fn together(&mut self, lanes: u32, live: u32) {
+        let all = self.publish(lanes, live);
+        let mut merged: Option<Strand> = None;
+        self.split(lanes, |_| {});
+        self.strands.retain(|strand| {
+            if strand.lanes & lanes == 0 {
+                return true;
+            }
+            match &mut merged {
+                Some(merged) => merged.merge(strand),
+                None => merged = Some(strand.clone()),
+            }
+            false
+        });
+        if let Some(mut strand) = merged {
+            strand.acquire(&all);
+            self.strands.push(strand);
+        }
+        if self.strands.is_empty() {
+            self.strands.push(Strand::default());
+        }
+    }
+}

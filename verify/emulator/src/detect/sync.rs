@@ -1,0 +1,661 @@
+//! How knowledge moves: one function for each line of the table.
+//!
+//! | operation | effect |
+//! |---|---|
+//! | release store or atomic, or a strong one behind a releasing fence | publishes `c`, `p` for that location and scope |
+//! | relaxed store or arrival | publishes execution order; causality as of the last releasing fence |
+//! | acquire load or wait | takes over what was published if each scope includes the other side |
+//! | relaxed read | takes over execution order; the rest at a later acquiring fence |
+//! | atomic | continues the sequence of what was published before it |
+//! | `fence.sc` | both directions, with all `fence.sc` of the scope instance |
+//! | `bar`, cluster barrier | joins the participants |
+//! | `shfl`, `vote`, `elect` | nothing |
+//! | completion on an mbarrier | the copy, nothing else, joins the phase |
+//! | bulk `wait_group` | joins the thread's own copies; `.read` their reads only |
+//! | `fence.proxy.async` | what is in `c` is in `p` |
+//! | `tcgen05.commit` | the thread's multiplications so far join the phase |
+//! | `tcgen05.wait::ld`, `wait::st` | completes the warp's own loads, or stores |
+//! | `fence::before_thread_sync` | earlier tcgen05 operations enter execution order |
+//! | `fence::after_thread_sync` | later tcgen05 operations come after execution order so far |
+
+use super::clock::{Clock, SUBS, Stamp};
+use super::strand::{Almost, Fenced, GLOBAL, Pending, Published, SHARED};
+use super::{Batch, Detector, Home, Space, Unit};
+use crate::async_ops::SharedPlace;
+use crate::ir::{LANES, Scope};
+use crate::world::lanes_of;
+use std::rc::Rc;
+
+/// Memory order of an access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Order {
+    #[default]
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+}
+
+impl Order {
+    fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcqRel)
+    }
+
+    fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcqRel)
+    }
+}
+
+/// What a fence instruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FenceOp {
+    Thread {
+        acquire: bool,
+        release: bool,
+        sequential: bool,
+        scope: Scope,
+    },
+    Proxy {
+        shared: bool,
+        global: bool,
+    },
+    MbarrierInit,
+    /// Of proxies that the emulator does not tell apart.
+    Other,
+}
+
+/// What one CTA's threads published at a location, for one scope.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    scope: Scope,
+    from: Home,
+    warp: u32,
+    what: Rc<Published>,
+}
+
+/// An mbarrier.
+#[derive(Debug, Default)]
+pub(super) struct Barrier {
+    /// The unit whose epochs are the phases in which copies complete.
+    pub unit: u32,
+    /// Who initialised it, where, and whether the fence for other proxies came.
+    pub init: Option<(Stamp, u32)>,
+    pub fenced: bool,
+    /// Arrivals of the current phase and of the one before.
+    current: Phase,
+    before: Phase,
+    /// The last arrival of each thread: phase, and what it had learnt.
+    arrivals: Vec<(u32, u64, u32)>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Phase {
+    all: Published,
+    /// Of other CTAs' threads: known to those whose scope reaches them.
+    remote: Published,
+    /// A remote arrival that its scope does not carry.
+    narrow: bool,
+}
+
+impl Detector {
+    // ---- stores, loads, atomics ----
+
+    /// A strong store: releases, or publishes what a releasing fence before it allows.
+    pub fn strong_store(
+        &mut self,
+        w: u32,
+        lane: usize,
+        (space, at): (Space, u64),
+        (order, scope): (Order, Scope),
+        replaces: bool,
+    ) {
+        let live = self.live(w);
+        let home = self.home(w);
+        let warp = &mut self.warps[w as usize];
+        let mut what = warp.publish(1 << lane, live);
+        let mut scope = scope;
+        if !order.releases() {
+            // Execution order, and causality as of the last releasing fence.
+            let fenced = warp.of(lane).fenced.clone();
+            let weak = Published { x: what.x, d: what.d, ..Published::default() };
+            what = weak;
+            if let Some(fenced) = fenced {
+                what.join(&fenced.of(warp.lane(lane)));
+                scope = scope.min(fenced.scope);
+            }
+        }
+        let items = self.flags.entry((flag_space(space), at)).or_default();
+        if replaces {
+            // A new value ends the release sequences of others.
+            items.retain(|item| item.warp == w && item.from == home);
+        }
+        let same = |i: &&mut Item| i.scope == scope && i.from == home;
+        match items.iter_mut().find(same) {
+            Some(item) => {
+                item.warp = w;
+                Rc::make_mut(&mut item.what).join(&what);
+            }
+            None => items.push(Item { scope, from: home, warp: w, what: Rc::new(what) }),
+        }
+    }
+
+    /// A strong load, or the reading half of an atomic.
+    pub fn strong_load(
+        &mut self,
+        w: u32,
+        lanes: u32,
+        (space, at): (Space, u64),
+        (order, scope): (Order, Scope),
+        site: u32,
+    ) {
+        let home = self.home(w);
+        let Some(items) = self.flags.get(&(flag_space(space), at)) else { return };
+        self.warps[w as usize].split(lanes, |strand| {
+            for item in items {
+                let wide = item.from.includes(item.scope, home) && home.includes(scope, item.from);
+                strand.now.u.join(&item.what.c);
+                strand.now.join_order(&item.what);
+                strand.syncs += 1;
+                match (order.acquires(), wide) {
+                    (true, true) => strand.now.join(&item.what),
+                    (_, false) => strand.almost = Some((Almost::NarrowFlag, site)),
+                    (false, true) => {
+                        let kind = match order {
+                            Order::Volatile => Almost::VolatileRead,
+                            _ => Almost::RelaxedRead,
+                        };
+                        strand.almost = Some((kind, site));
+                        strand.pending.retain(|p| p.from != item.from);
+                        let what = Rc::clone(&item.what);
+                        strand.pending.push(Pending { scope: item.scope, from: item.from, what });
+                    }
+                }
+            }
+        });
+    }
+
+    /// A reduction reads without being able to acquire.
+    pub fn reduction(&mut self, w: u32, lanes: u32, (space, at): (Space, u64)) {
+        let Some(items) = self.flags.get(&(flag_space(space), at)) else { return };
+        self.warps[w as usize].split(lanes, |strand| {
+            for item in items {
+                strand.reduced.join(&item.what.c);
+                strand.reduced.join(&item.what.x);
+            }
+        });
+    }
+
+    // ---- fences ----
+
+    pub fn fence(&mut self, w: u32, lanes: u32, op: FenceOp) {
+        match op {
+            FenceOp::Thread { acquire, release, sequential, scope } => {
+                if acquire {
+                    self.acquire_fence(w, lanes, scope);
+                }
+                if sequential {
+                    self.sequential_fence(w, lanes, scope);
+                }
+                if release {
+                    self.release_fence(w, lanes, scope);
+                }
+            }
+            FenceOp::Proxy { shared, global } => self.proxy_fence(w, lanes, shared, global),
+            FenceOp::MbarrierInit => self.init_fence(w, lanes),
+            FenceOp::Other => {}
+        }
+    }
+
+    /// What relaxed reads saw is acquired, as far as the fence's scope reaches.
+    fn acquire_fence(&mut self, w: u32, lanes: u32, scope: Scope) {
+        let home = self.home(w);
+        self.warps[w as usize].split(lanes, |strand| {
+            for pending in std::mem::take(&mut strand.pending) {
+                let wide = home.includes(scope, pending.from)
+                    && pending.from.includes(pending.scope, home);
+                if wide {
+                    strand.now.join(&pending.what);
+                } else {
+                    strand.now.u.join(&pending.what.c);
+                    if let Some((kind, _)) = &mut strand.almost {
+                        *kind = Almost::NarrowFlag;
+                    }
+                    strand.pending.push(pending);
+                }
+            }
+        });
+    }
+
+    /// Later relaxed stores publish what came before the fence.
+    fn release_fence(&mut self, w: u32, lanes: u32, scope: Scope) {
+        let warp = &mut self.warps[w as usize];
+        let epoch = warp.epoch;
+        warp.split(lanes, |strand| {
+            strand.fenced = Some(Fenced { scope, epoch, what: Rc::new(strand.now.clone()) });
+        });
+        warp.epoch += 1;
+    }
+
+    /// Fences of one scope instance are in one order.
+    fn sequential_fence(&mut self, w: u32, lanes: u32, scope: Scope) {
+        let home = self.home(w);
+        let live = self.live(w);
+        let instance = match scope {
+            Scope::Cta => home.cta,
+            Scope::Cluster => home.cluster,
+            Scope::Gpu | Scope::Sys => 0,
+        };
+        let what = self.warps[w as usize].publish(lanes, live);
+        let all = self.sequential.entry((scope, instance)).or_default();
+        let before = all.clone();
+        all.join(&what);
+        self.warps[w as usize].split(lanes, |strand| strand.acquire(&before));
+    }
+
+    /// Asynchronous accesses may follow what came before the fence, in the spaces that it names.
+    fn proxy_fence(&mut self, w: u32, lanes: u32, shared: bool, global: bool) {
+        let warp = &mut self.warps[w as usize];
+        let epoch = warp.epoch;
+        warp.split(lanes, |strand| {
+            for (space, named) in [(SHARED, shared), (GLOBAL, global)] {
+                if named {
+                    let c = std::mem::take(&mut strand.now.c);
+                    strand.now.p[space].join(&c);
+                    strand.now.c = c;
+                    strand.own[space] = epoch;
+                }
+            }
+        });
+        warp.epoch += 1;
+    }
+
+    /// Barriers that these lanes have initialised may be used by other proxies and CTAs.
+    fn init_fence(&mut self, w: u32, lanes: u32) {
+        self.release_fence(w, lanes, Scope::Cluster);
+        let warp = &self.warps[w as usize];
+        for barrier in self.ctas[warp.cta as usize].barriers.values_mut() {
+            if let Some((stamp, _)) = barrier.init
+                && lanes_of(lanes).any(|lane| warp.lane(lane) == stamp.id)
+            {
+                barrier.fenced = true;
+            }
+        }
+    }
+
+    // ---- barriers of warps, CTAs and clusters ----
+
+    /// `bar.warp.sync`.
+    pub fn warp_barrier(&mut self, w: u32, lanes: u32) {
+        let live = self.live(w);
+        self.warps[w as usize].together(lanes, live);
+    }
+
+    /// Arrival at a CTA barrier.
+    pub fn bar_arrive(&mut self, w: u32, lanes: u32, cta: u32, id: u32) {
+        let live = self.live(w);
+        let what = self.warps[w as usize].publish(lanes, live);
+        self.ctas[cta as usize].bars.entry(id).or_default()[0].join(&what);
+    }
+
+    /// A CTA barrier is complete.
+    pub fn bar_complete(&mut self, cta: u32, id: u32) {
+        let [current, before] = self.ctas[cta as usize].bars.entry(id).or_default();
+        *before = std::mem::take(current);
+    }
+
+    /// Lanes leave a CTA barrier.
+    pub fn bar_leave(&mut self, w: u32, lanes: u32, cta: u32, id: u32) {
+        let live = self.live(w);
+        let Detector { warps, ctas, .. } = self;
+        let [_, before] = ctas[cta as usize].bars.entry(id).or_default();
+        let warp = &mut warps[w as usize];
+        warp.together(lanes, live);
+        warp.split(lanes, |strand| strand.acquire(before));
+    }
+
+    pub fn cluster_arrive(&mut self, w: u32, lanes: u32, cluster: u32, relaxed: bool) {
+        let live = self.live(w);
+        let warp = &mut self.warps[w as usize];
+        let mut what = warp.publish(lanes, live);
+        if relaxed {
+            what = Published { x: what.x, d: what.d, ..Published::default() };
+            for strand in warp.strands.iter().filter(|s| s.lanes & lanes != 0) {
+                if let Some(fenced) = &strand.fenced
+                    && fenced.scope >= Scope::Cluster
+                {
+                    for lane in lanes_of(strand.lanes & lanes) {
+                        what.join(&fenced.of(warp.lane(lane)));
+                    }
+                }
+            }
+        }
+        self.clusters.entry(cluster).or_default()[0].join(&what);
+    }
+
+    pub fn cluster_complete(&mut self, cluster: u32) {
+        let [current, before] = self.clusters.entry(cluster).or_default();
+        *before = std::mem::take(current);
+    }
+
+    pub fn cluster_leave(&mut self, w: u32, lanes: u32, cluster: u32, site: u32) {
+        let Detector { warps, clusters, .. } = self;
+        let [_, before] = clusters.entry(cluster).or_default();
+        warps[w as usize].split(lanes, |strand| {
+            strand.acquire(before);
+            if before.x != before.c {
+                strand.almost = Some((Almost::RelaxedCluster, site));
+            }
+        });
+    }
+
+    // ---- mbarriers ----
+
+    fn barrier(&mut self, place: SharedPlace) -> &mut Barrier {
+        let home = self.ctas[place.cta as usize].home;
+        if !self.ctas[place.cta as usize].barriers.contains_key(&place.offset) {
+            let unit = self.unit(Unit { home, ..Unit::default() });
+            let barrier = Barrier { unit, ..Barrier::default() };
+            self.ctas[place.cta as usize].barriers.insert(place.offset, barrier);
+        }
+        self.ctas[place.cta as usize].barriers.entry(place.offset).or_default()
+    }
+
+    /// The event that copies which complete in a phase of a barrier have in common.
+    pub(super) fn phase_stamp(&mut self, place: SharedPlace, phase: u64) -> Stamp {
+        let unit = self.barrier(place).unit;
+        Stamp { id: unit * SUBS, epoch: phase as u32 + 1 }
+    }
+
+    pub fn barrier_init(&mut self, w: u32, lane: usize, place: SharedPlace, site: u32) {
+        let warp = &self.warps[w as usize];
+        let stamp = Stamp { id: warp.lane(lane), epoch: warp.epoch };
+        self.ctas[place.cta as usize].barriers.remove(&place.offset);
+        self.barrier(place).init = Some((stamp, site));
+    }
+
+    /// A thread uses a barrier: its initialisation must be known to it.
+    pub fn check_barrier(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
+        let Some((stamp, init)) = self.barrier(place).init else { return };
+        let warp = &self.warps[w as usize];
+        let own = warp.lane(lane as usize) == stamp.id;
+        if !own && !warp.of(lane as usize).now.c.covers(stamp) {
+            self.report_barrier(w, lane, place, site, init, false);
+        }
+    }
+
+    /// The asynchronous proxy uses it.
+    pub(super) fn check_barrier_async(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
+        self.check_barrier(w, lane, place, site);
+        let barrier = self.barrier(place);
+        if let (Some((_, init)), false) = (barrier.init, barrier.fenced) {
+            self.report_barrier(w, lane, place, site, init, true);
+        }
+    }
+
+    /// Threads arrive on a barrier that is in `phase`.
+    pub fn arrive(
+        &mut self,
+        w: u32,
+        lane: usize,
+        place: SharedPlace,
+        (relaxed, scope, phase, site): (bool, Scope, u64, u32),
+    ) {
+        self.check_barrier(w, lane as u32, place, site);
+        let live = self.live(w);
+        let home = self.home(w);
+        let there = self.ctas[place.cta as usize].home;
+        let warp = &mut self.warps[w as usize];
+        let (thread, syncs) = (warp.lane(lane), warp.of(lane).syncs);
+        let mut what = warp.publish(1 << lane, live);
+        let mut scope = scope;
+        if relaxed {
+            what = Published { x: what.x, d: what.d, ..Published::default() };
+            if let Some(fenced) = &warp.of(lane).fenced {
+                what.join(&fenced.of(thread));
+                scope = scope.min(fenced.scope);
+            }
+        }
+        let narrow = !home.includes(scope, there);
+        let barrier = self.barrier(place);
+        if narrow {
+            let Published { c, x, d, .. } = what;
+            what = Published { u: c, x, d, ..Published::default() };
+            barrier.current.narrow = true;
+        }
+        if home.cta == there.cta {
+            barrier.current.all.join(&what);
+        } else {
+            barrier.current.remote.join(&what);
+        }
+        let again = match barrier.arrivals.iter_mut().find(|a| a.0 == thread) {
+            Some(last) => {
+                let again = last.1 < phase && last.2 == syncs;
+                *last = (thread, phase, syncs);
+                again
+            }
+            None => {
+                barrier.arrivals.push((thread, phase, syncs));
+                false
+            }
+        };
+        if again {
+            self.report_early_arrival(w, lane as u32, place, site);
+        }
+    }
+
+    /// A copy completes on a barrier: it alone becomes known, not what its issuer did.
+    pub fn complete_tx(&mut self, place: SharedPlace, phase: u64) {
+        let stamp = self.phase_stamp(place, phase);
+        self.barrier(place).current.all.complete(stamp);
+    }
+
+    /// Every earlier `cp.async` of a thread is complete.
+    pub fn complete_small(&mut self, place: SharedPlace, stamp: Stamp) {
+        self.barrier(place).current.all.complete(stamp);
+    }
+
+    /// `tcgen05.commit` is issued: what its thread has multiplied so far.
+    pub fn commit(
+        &mut self,
+        w: u32,
+        lane: usize,
+        bars: &[SharedPlace],
+        site: u32,
+    ) -> Option<Stamp> {
+        for &bar in bars {
+            self.check_barrier_async(w, lane as u32, bar, site);
+        }
+        let stamp = self.end_batch(w, lane as u32, Batch::Mma)?;
+        let warp = &mut self.warps[w as usize];
+        self.commits.insert((stamp.id, stamp.epoch), warp.of(lane).now.d.clone());
+        // It implies the fence before thread synchronisation.
+        warp.split(1 << lane, |strand| strand.now.x.raise(stamp));
+        Some(stamp)
+    }
+
+    /// The small copies that a thread has issued, for its asynchronous arrival.
+    pub fn small_so_far(&mut self, w: u32, lane: u32, group: u32) -> Stamp {
+        let mut stamp = self.batch(w, lane, Batch::Small);
+        stamp.epoch = group + 1;
+        stamp
+    }
+
+    /// A commit arrives. What was complete before the multiplications is complete after them;
+    /// that makes nobody's accesses visible.
+    pub fn commit_arrives(&mut self, bars: &[SharedPlace], stamp: Option<Stamp>) {
+        let Some(stamp) = stamp else { return };
+        let before = self.commits.remove(&(stamp.id, stamp.epoch)).unwrap_or_default();
+        for &place in bars {
+            let phase = &mut self.barrier(place).current.all;
+            phase.complete(stamp);
+            phase.d.join(&before);
+        }
+    }
+
+    /// A phase is complete.
+    pub fn turn(&mut self, place: SharedPlace) {
+        let barrier = self.barrier(place);
+        barrier.before = std::mem::take(&mut barrier.current);
+    }
+
+    /// A wait for a phase has succeeded.
+    pub fn waited(
+        &mut self,
+        w: u32,
+        lanes: u32,
+        place: SharedPlace,
+        (relaxed, scope, phase, site): (bool, Scope, u64, u32),
+    ) {
+        let from = self.ctas[place.cta as usize].home;
+        let barrier = self.barrier(place);
+        let unit = barrier.unit;
+        let Phase { mut all, remote, mut narrow } = barrier.before.clone();
+        if scope == Scope::Cta {
+            // A wait of this scope does not include the other CTAs' threads.
+            narrow |= remote != Published::default();
+            all.u.join(&remote.c);
+            all.u.join(&remote.u);
+            all.join_order(&remote);
+        } else {
+            all.join(&remote);
+        }
+        let all = Rc::new(all);
+        self.warps[w as usize].split(lanes, |strand| {
+            strand.now.u.join(&all.c);
+            strand.now.u.join(&all.u);
+            strand.now.join_order(&all);
+            strand.syncs += 1;
+            strand.waits.retain(|wait| wait.0 != unit);
+            strand.waits.push((unit, phase, site));
+            if relaxed {
+                strand.almost = Some((Almost::RelaxedWait, site));
+                let what = Rc::clone(&all);
+                strand.pending.push(Pending { scope: Scope::Gpu, from, what });
+            } else {
+                strand.now.join(&all);
+                if narrow {
+                    strand.almost = Some((Almost::NarrowArrival, site));
+                }
+            }
+        });
+    }
+
+    // ---- groups ----
+
+    /// All but the last `left` of the bulk groups that a thread has committed are complete.
+    pub fn bulk_waited(&mut self, w: u32, lane: usize, committed: u32, left: u32, read: bool) {
+        let done = committed.saturating_sub(left);
+        let batches: &[Batch] =
+            if read { &[Batch::OutRead] } else { &[Batch::OutRead, Batch::OutWrite] };
+        for &batch in batches {
+            let stamp = Stamp { epoch: done, ..self.batch(w, lane as u32, batch) };
+            self.warps[w as usize].split(1 << lane, |strand| {
+                strand.now.complete(stamp);
+                strand.idle_wait |= committed == 0;
+            });
+        }
+    }
+
+    /// The same for `cp.async`.
+    pub fn small_waited(&mut self, w: u32, lane: usize, done: u32) {
+        let stamp = Stamp { epoch: done, ..self.batch(w, lane as u32, Batch::Small) };
+        self.warps[w as usize].split(1 << lane, |strand| strand.now.complete(stamp));
+    }
+
+    // ---- tcgen05 ----
+
+    /// The warp's loads, or stores, are complete.
+    pub fn tensor_waited(&mut self, w: u32, loads: bool) {
+        let batch = if loads { Batch::Ld } else { Batch::St };
+        let Some(stamp) = self.end_batch(w, LANES as u32, batch) else { return };
+        self.warps[w as usize].split(u32::MAX, |strand| {
+            for clock in [&mut strand.now.c, &mut strand.now.u, &mut strand.now.d] {
+                clock.raise(stamp);
+            }
+            strand.a.raise(stamp);
+        });
+    }
+
+    /// `fence::before_thread_sync`.
+    pub fn tensor_before(&mut self, w: u32, lanes: u32) {
+        self.warps[w as usize].split(lanes, |strand| {
+            let issued: &Clock = &strand.issued;
+            strand.now.x.join(issued);
+        });
+        for batch in [Batch::Ld, Batch::St] {
+            // What is issued from now on is not ordered by this fence.
+            self.new_order(w, batch);
+        }
+    }
+
+    /// Later operations of an open batch get an event of their own.
+    fn new_order(&mut self, w: u32, batch: Batch) {
+        if let Some(open) = self.batches.get_mut(&(w, LANES as u32, batch)) {
+            open.1 += 1;
+        }
+    }
+
+    /// `fence::after_thread_sync`.
+    pub fn tensor_after(&mut self, w: u32, lanes: u32) {
+        self.warps[w as usize].split(lanes, |strand| {
+            let x = std::mem::take(&mut strand.now.x);
+            strand.a.join(&x);
+            strand.now.x = x;
+        });
+    }
+
+    // ---- ends ----
+
+    /// Lanes exit.
+    pub fn exit(&mut self, w: u32, lanes: u32) {
+        let Detector { warps, ctas, .. } = self;
+        let Some(warp) = warps.get_mut(w as usize) else { return };
+        let cta = warp.cta;
+        let mut known = Clock::default();
+        for strand in warp.strands.iter().filter(|s| s.lanes & lanes != 0) {
+            known.join(&strand.now.c);
+            known.join(&strand.now.d);
+        }
+        ctas[cta as usize].exited.join(&known);
+        for strand in &mut warp.strands {
+            strand.lanes &= !lanes;
+        }
+        if warp.strands.iter().any(|s| s.lanes != 0) {
+            warp.strands.retain(|s| s.lanes != 0);
+        }
+    }
+
+    /// A CTA ends: somebody must have seen the copies that touch its shared memory complete.
+    pub fn close_cta(&mut self, slot: u32) {
+        let cta = &mut self.ctas[slot as usize];
+        let copies = std::mem::take(&mut cta.copies);
+        let mut open: Vec<u32> = copies
+            .into_iter()
+            .filter(|&(id, (epoch, _))| !cta.exited.covers(Stamp { id, epoch }))
+            .map(|(_, (_, site))| site)
+            .collect();
+        open.sort_unstable();
+        for site in open {
+            self.report_open_copy(slot, site);
+        }
+    }
+
+    // ---- places ----
+
+    pub(super) fn live(&self, w: u32) -> u32 {
+        self.warps[w as usize].strands.iter().fold(0, |lanes, s| lanes | s.lanes)
+    }
+
+    pub(super) fn home(&self, w: u32) -> Home {
+        self.ctas[self.warps[w as usize].cta as usize].home
+    }
+}
+
+fn flag_space(space: Space) -> u32 {
+    match space {
+        Space::Global => 0,
+        Space::Shared(cta) | Space::Tensor(cta) => cta + 1,
+    }
+}

@@ -1,0 +1,128 @@
+//! One small program for each mistake that PTX can express, in `hazards/`.
+//!
+//! Its header names the rule, the mistake and the launch. The mistake has to be reported with that
+//! rule, at the line that ends in `// <- here`, within fifty schedules. The corrected twin, made by
+//! the replacements of the header, has to run without any report under all of them.
+
+use baton_emulator::{Launch, Machine, Options, Program};
+use std::fs;
+use std::path::Path;
+
+const SEEDS: u64 = 50;
+
+struct Case {
+    name: String,
+    rule: String,
+    line: u32,
+    text: String,
+    fixed: String,
+    launch: Launch,
+    buffers: usize,
+}
+
+fn read(path: &Path) -> Case {
+    let text = fs::read_to_string(path).expect("the corpus is readable");
+    let header = |key: &str| {
+        let prefix = format!("// {key}: ");
+        text.lines()
+            .filter_map(move |line| line.strip_prefix(&*prefix).map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    let number = |key: &str| -> u32 {
+        let shape = header("launch").concat();
+        let found = shape.split(' ').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
+        found.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{}: {key}", path.display()))
+    };
+    let here = text.lines().position(|line| line.ends_with("// <- here"));
+    let body = text.find(".version").expect("a module");
+    let mut fixed = text[body..].to_owned();
+    for fix in header("fix") {
+        let (from, to) = fix.split_once("=>").expect("fix: FROM => TO");
+        assert!(fixed.contains(from.trim()), "{}: {from}", path.display());
+        fixed = fixed.replace(from.trim(), to.trim());
+    }
+    let cluster = number("cluster");
+    Case {
+        name: path.file_name().unwrap_or_default().to_string_lossy().into(),
+        rule: header("rule").concat(),
+        line: here.expect("a line that ends in `// <- here`") as u32 + 1,
+        fixed,
+        launch: Launch {
+            kernel: "k".into(),
+            grid: [number("grid"), 1, 1],
+            block: [number("block"), 1, 1],
+            cluster: if cluster == 0 { [0; 3] } else { [cluster, 1, 1] },
+            dynamic_shared: 0,
+            params: Vec::new(),
+        },
+        buffers: number("buffers") as usize,
+        text,
+    }
+}
+
+/// What is said of the program under a seed: rules with lines, and the whole messages.
+fn reports(case: &Case, text: &str, seed: u64) -> Vec<(String, u32, String)> {
+    let program = Program::load(text, &case.name, None).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options {
+        seed,
+        unchecked: false,
+        strict: true,
+        step_limit: Some(1 << 20),
+        ..Options::default()
+    };
+    let mut machine = Machine::new(options);
+    let mut launch = case.launch.clone();
+    for _ in 0..case.buffers {
+        let address = machine.alloc(1024, 256).expect("memory");
+        machine.write(address, &[0; 1024]).expect("memory");
+        launch.params.push(address.to_le_bytes().to_vec());
+    }
+    match machine.launch(&program, &launch) {
+        Ok(report) => {
+            report.hazards.iter().map(|h| (h.rule.to_owned(), h.site.line, h.to_string())).collect()
+        }
+        Err(error) => {
+            let message = error.to_string();
+            let after = |key: &str| message.split(key).nth(1).unwrap_or("").to_owned();
+            let word = |text: String| -> String {
+                text.chars().take_while(char::is_ascii_alphanumeric).collect()
+            };
+            let line = word(after("PTX line ")).parse().unwrap_or(0);
+            vec![(word(after("rule ")), line, message)]
+        }
+    }
+}
+
+#[test]
+fn every_mistake_is_named_and_its_correction_is_silent() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hazards");
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .expect("the corpus is there")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    paths.sort();
+    assert!(paths.len() >= 31, "{} programs", paths.len());
+    let mut wrong = Vec::new();
+    for path in paths {
+        let case = read(&path);
+        let mut said = Vec::new();
+        let mut found = 0;
+        for seed in 0..SEEDS {
+            let reports = reports(&case, &case.text, seed);
+            found += u64::from(reports.iter().any(|r| r.0 == case.rule && r.1 == case.line));
+            said.extend(reports);
+        }
+        println!("{}: {found} of {SEEDS} schedules", case.name);
+        if found == 0 {
+            let first = said.first().map_or("nothing", |r| &r.2);
+            wrong.push(format!("{}: not reported at line {}; {first}", case.name, case.line));
+        }
+        for seed in 0..SEEDS {
+            if let Some((_, _, message)) = reports(&case, &case.fixed, seed).first() {
+                wrong.push(format!("{}, corrected, seed {seed}: {message}", case.name));
+                break;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
