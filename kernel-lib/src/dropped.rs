@@ -69,6 +69,8 @@ held! {
     StagingBuffer = __baton_dropped_staging_buffer;
     /// The exchange region of a CTA.
     ExchangeRegion = __baton_dropped_exchange_region;
+    /// A region that peers of the cluster read.
+    PeerRegion = __baton_dropped_peer_region;
     /// An array that a lock guards.
     LockedArray = __baton_dropped_locked_array;
     /// A turn at a semaphore.

@@ -11,6 +11,16 @@ pub const fn same_threads(attribute: u32, token: u32) {
     );
 }
 
+/// Fails the compilation when the attribute and the layout disagree.
+#[track_caller]
+pub const fn same_cluster(attribute: u32, layout: u32) {
+    require(
+        layout == 0 || attribute == layout,
+        "rule F3: a field of the layout spans a cluster, and the kernel is not launched in clusters of that many CTAs: write `cluster = …` in \
+         `#[baton::kernel]`",
+    );
+}
+
 /// The host's call of a kernel; see `#[baton::kernel]`.
 ///
 /// # Safety

@@ -56,6 +56,18 @@ impl<T: Element> ReadOnly<T> {
     }
 }
 
+impl<T: Element> ReadOnly<T> {
+    /// The address of `count` neighbouring elements, 16 bytes, from `index` on. Traps when they are not all in the array, or
+    /// not on a 16-byte boundary.
+    #[inline(always)]
+    pub(crate) fn chunk(&self, index: u64, count: u32) -> Addr<Global> {
+        check(count as u64 <= self.len && index <= self.len - count as u64);
+        let at = self.address + index * size_of::<T>() as u64;
+        check(at.is_multiple_of(16));
+        Addr::from_raw(at)
+    }
+}
+
 /// An array in global memory that the launch may write; no other argument of the launch overlaps it.
 ///
 /// `O` says which threads of each CTA own its elements: all of them ([`EveryThread`]), or those of one role

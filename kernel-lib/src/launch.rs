@@ -305,6 +305,8 @@ pub struct Params {
     bytes: Vec<Vec<u8>>,
     devices: Vec<(usize, DeviceId)>,
     co_resident: bool,
+    /// Some parameter points into memory that the kernel may touch at once.
+    touches_at_once: bool,
 }
 
 impl Params {
@@ -360,7 +362,15 @@ impl Params {
         self.bytes.push([address, len].iter().flat_map(|word| word.to_le_bytes()).collect());
     }
 
+    /// Appends a parameter whose memory the kernel touches only when the grids before it have completed (rule F6).
+    pub(crate) fn push_dependent(&mut self, push: impl FnOnce(&mut Self)) {
+        let before = self.touches_at_once;
+        push(self);
+        self.touches_at_once = before;
+    }
+
     fn points_into(&mut self, device: DeviceId) {
+        self.touches_at_once = true;
         self.devices.push((self.bytes.len(), device));
     }
 }
@@ -425,6 +435,12 @@ impl Call<'_> {
         self.params.co_resident
     }
 
+    /// Whether all memory that the kernel touches is [`Dependent`](crate::previous::Dependent) on the grids before it, so
+    /// that it may be started before they have completed (rule F6).
+    pub fn is_dependent(&self) -> bool {
+        !self.params.touches_at_once
+    }
+
     /// The parameters that point into a device's memory: index and device.
     pub fn devices(&self) -> &[(usize, DeviceId)] {
         &self.params.devices
@@ -473,6 +489,27 @@ mod tests {
             ]
         );
         assert_eq!(call.devices(), [(1, device), (3, device), (5, device)]);
+    }
+
+    #[test]
+    fn a_call_is_dependent_if_all_its_memory_is() {
+        use crate::global::ReadOnly;
+        use crate::previous::Dependent;
+        // SAFETY: the slice is only taken apart.
+        let slice = || unsafe { DeviceSlice::<u32>::from_raw(DeviceId::unique(), 256, 1) };
+        let is_dependent = |push: &dyn Fn(&mut Params)| {
+            let mut params = Params::new();
+            u32::push(3, &mut params);
+            push(&mut params);
+            <Dependent<ReadOnly<u32>>>::push(slice(), &mut params);
+            let shape = Shape { threads: [1; 3], cluster: None, min_ctas: 1, dynamic_shared: 0 };
+            // SAFETY: never launched.
+            let call = unsafe { Call::new("none", shape, params) };
+            assert_eq!(call.params().len(), call.devices().len() + 1);
+            call.is_dependent()
+        };
+        assert!(is_dependent(&|_| ()));
+        assert!(!is_dependent(&|params| <ReadOnly<u32>>::push(slice(), params)));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub unsafe trait Field {
     const ALIGN: u32;
     /// Columns of tensor memory.
     const COLUMNS: u32 = 0;
+    /// CTAs of the cluster that the field spans; 0 if it stays in one CTA.
+    const CLUSTER: u32 = 0;
     /// What the roles work with.
     type Part<'k, Tag>;
     /// The proof that the field is no longer used; `()` where nothing asynchronous can outlive the roles.
@@ -60,6 +62,8 @@ pub unsafe trait Layout: 'static {
     const BYTES: u32;
     /// Columns of tensor memory.
     const COLUMNS: u32;
+    /// CTAs of the clusters that the kernel is launched in; 0 if no field asks for one.
+    const CLUSTER: u32 = 0;
     /// The parts, one for each field, under the field's name.
     type Parts<'k>;
     /// The proofs that the fields are no longer used, in the fields' order, without those that are `()`.
@@ -158,6 +162,24 @@ pub const fn one_field_of_tensor_memory(columns: &[u32]) -> u32 {
     found
 }
 
+/// The cluster of the one field that spans a cluster.
+pub const fn one_field_of_a_cluster(ctas: &[u32]) -> u32 {
+    let mut found = 0;
+    let mut i = 0;
+    while i < ctas.len() {
+        if ctas[i] != 0 {
+            require(
+                found == 0,
+                "rule F2: a cluster has one barrier, whose arrivals and waits take turns; so one field of the layout is an exchange \
+                 between peers",
+            );
+            found = ctas[i];
+        }
+        i += 1;
+    }
+    found
+}
+
 /// Columns that `tcgen05.alloc` takes for `needed` columns: a power of two, 32 to 512.
 pub(crate) const fn allocated_columns(needed: u32) -> u32 {
     if needed == 0 {
@@ -215,7 +237,13 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
         // The pair of fences around the barrier orders the allocation before every thread's use of tensor memory.
         ptx::tcgen05::fence_before_thread_sync();
     }
-    cta.barrier();
+    if L::CLUSTER == 0 {
+        cta.barrier();
+    } else {
+        // Peers reach this CTA's memory: all have started, and initialised theirs (rules C1, F3).
+        // SAFETY: all threads of every CTA of the cluster are here; it is the first use of its barrier.
+        unsafe { crate::cluster::whole_barrier() };
+    }
     let mut tensor = 0;
     if columns != 0 {
         ptx::tcgen05::fence_after_thread_sync();

@@ -72,6 +72,7 @@ pub use print::{assert, print, println};
 
 pub mod accumulator;
 pub mod atomic;
+pub mod cluster;
 pub mod collective;
 mod cursor;
 mod dropped;
@@ -86,6 +87,7 @@ pub mod launch;
 pub mod layout;
 pub mod mailbox;
 pub mod path;
+pub mod previous;
 pub mod print;
 pub mod protocol;
 pub mod ptx;

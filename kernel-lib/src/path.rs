@@ -12,6 +12,9 @@
 //! | threads, write | other threads | a release/acquire hand-over: `publish` … `wait`, `release` … `lock` | A1, A4, A9 |
 //! | threads, write | async proxy | `fence.proxy.async` by each writer, then the hand-over | B1 |
 //! | threads, read | async proxy, write | `fence.proxy.async` by each reader, then the hand-over | B2 |
+//! | threads, write | peers of the cluster, read | `barrier.cluster.arrive.release` (or a fence and `.relaxed`), `barrier.cluster.wait` | F2, F3 |
+//! | `cp.async`, write | the same set, read | `cp.async.wait_group` by each issuer, then the set's barrier: `wait_copies`, `sync` | B8 |
+//! | `cp.async`, write | other threads | `cp.async.wait_group` by each issuer, then the hand-over | B8 |
 //! | bulk copy, write | anyone | its phase observed: `wait`, or `try_wait` that returned true | B6, C5 |
 //! | bulk copy, read | threads, write | `cp.async.bulk.wait_group.read` by the issuer, then the set's barrier | B7, B10, B11 |
 //! | `tcgen05.mma`, read of operands | bulk copy, write | `tcgen05.commit` and its phase | D5, D6 |
@@ -40,6 +43,8 @@ pub enum Empty {}
 pub enum Filling {}
 /// Written by this set's ordinary stores, unfenced.
 pub enum Written {}
+/// Each thread's `cp.async` copies into it are under way.
+pub enum Copying {}
 /// Written by this set's ordinary stores, behind the set's barrier.
 pub enum Synced {}
 /// Written by this set's ordinary stores, and `fence.proxy.async` has run behind them.
@@ -66,6 +71,10 @@ pub enum Awaited {}
 pub struct ReleasedAt<F>(core::marker::PhantomData<F>);
 /// This thread has arrived and not yet waited.
 pub enum Arrived {}
+/// This thread has arrived on the cluster's barrier and not yet waited.
+pub enum ClusterArrived {}
+/// Every thread of the cluster has written its elements, and nobody writes: all may read those of all CTAs.
+pub enum ClusterFull {}
 /// Handed over by a protocol, contents and all; this set has not touched it yet.
 pub enum Handed {}
 
@@ -156,6 +165,23 @@ pub trait FlagObserved {}
 pub trait ReleasedFor<S> {}
 
 impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> ReleasedFor<S> for ReleasedAt<F> {}
+
+/// No `cp.async` into the region is under way.
+#[diagnostic::on_unimplemented(
+    message = "`cp.async` copies into this region are under way: it is `{Self}`",
+    label = "missing `cp.async.wait_group`",
+    note = "rule B8: what `cp.async` wrote is there when a `cp.async.wait_group` of the thread that issued it has covered it, and for other \
+            threads behind a barrier after that (PTX ISA, cp.async.wait_group)",
+    note = "call `.wait_copies(&mut set)` first"
+)]
+pub trait CopiesLanded {}
+
+/// `cp.async` copies are under way.
+#[diagnostic::on_unimplemented(
+    message = "no `cp.async` copies into this region are under way: it is `{Self}`",
+    note = "rule B8: `wait_copies` follows `copy`"
+)]
+pub trait CopiesUnderWay {}
 
 /// Every thread of the set may read every element.
 #[diagnostic::on_unimplemented(
@@ -327,6 +353,44 @@ pub trait HasCommitted {}
 )]
 pub trait ReadableByWgmma {}
 
+/// This thread has arrived on the cluster's barrier and may wait.
+#[diagnostic::on_unimplemented(
+    message = "this thread has not arrived on the cluster's barrier: the region is `{Self}`",
+    label = "no arrival to wait for",
+    note = "rule F2: `barrier.cluster.wait` follows one `barrier.cluster.arrive` of the same thread, and is not repeated (PTX ISA, \
+            barrier.cluster)",
+    note = "call `.arrive(&mut cta)` first"
+)]
+pub trait HasArrivedAtTheCluster {}
+
+/// A release that reaches the cluster stands between the data and a relaxed arrival.
+#[diagnostic::on_unimplemented(
+    message = "nothing has released the data before this relaxed arrival on the cluster's barrier: the region is `{Self}`",
+    label = "missing release fence",
+    note = "rule F2: `barrier.cluster.arrive.relaxed` publishes nothing by itself (PTX ISA, barrier.cluster; 8.8)",
+    note = "call `.fence_release::<Cluster, _>(&mut cta)` first, or use `.arrive(&mut cta)`, which releases"
+)]
+pub trait ReleasedToTheCluster {}
+
+/// Every peer has started and published its region.
+#[diagnostic::on_unimplemented(
+    message = "the peers of the cluster have not published their regions: this one is `{Self}`",
+    label = "a peer's memory",
+    note = "rule F3: distributed shared memory is read between a cluster barrier behind which every peer has written, and the one at the \
+            exit, before which no peer ends (PTX ISA 5.1.6, barrier.cluster)",
+    note = "call `.arrive(&mut cta)` and `.wait(&mut cta)` first"
+)]
+pub trait VisibleToTheCluster {}
+
+/// No arrival on the cluster's barrier waits for its wait.
+#[diagnostic::on_unimplemented(
+    message = "this thread has arrived on the cluster's barrier and not waited: the region is `{Self}`",
+    label = "missing `wait`",
+    note = "rule F2: the next arrival, here that of the exit, comes behind the wait for the last one (PTX ISA, barrier.cluster)",
+    note = "call `.wait(&mut cta)` first"
+)]
+pub trait NotAwaited {}
+
 /// This thread has arrived on the barrier and may wait for its phase.
 #[diagnostic::on_unimplemented(
     message = "this thread has not arrived on the barrier: the region is `{Self}`",
@@ -358,21 +422,24 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: PollConfirmed Acquired VisibleToTheSet ReadsUnfenced Writable SourceFree MayArrive;
-    Filling: PollConfirmed Acquired VisibleToTheSet ReadsUnfenced;
-    Written: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
-    Synced: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
-    WrittenFenced: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma, ByBulk>;
-    ReadFenced: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
-    Polled: FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
-    Awaited: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
-    ObservedRelaxed: PollConfirmed FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
-    Full: FlagObserved PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByWgmma;
-    ReadByMma: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
-    ReadByWgmma: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
-    Multiplied: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
+    Empty: NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable SourceFree MayArrive;
+    Filling: PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
+    Copying: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents Writable CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByWgmma>;
+    Written: NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
+    Synced: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
+    WrittenFenced: PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma, ByBulk>;
+    ReadFenced: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
+    Polled: FillCompleted CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
+    Awaited: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
+    ObservedRelaxed: PollConfirmed CopiesLanded FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
+    Full: FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByWgmma;
+    ReadByMma: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
+    ReadByWgmma: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
+    Multiplied: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
     InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced Writable StoreInFlight HandsOnTo<ByBulk>;
     Arrived: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents HasArrived;
+    ClusterFull: VisibleToTheCluster NotAwaited;
+    ClusterArrived: HasArrivedAtTheCluster;
     Handed: PollConfirmed FillCompleted Acquired Writable HasContents;
 
     Settled: RegistersSettled;

@@ -7,6 +7,8 @@
 //! that uses it and keeps its own cursor, so that stage index, phase and parity appear nowhere in a kernel
 //! (rules C3, C4, C10).
 //!
+//! Threads fill a stage by ordinary stores (`fill`) or by `cp.async` (`copy`, `wait_copies`).
+//!
 //! A [`Slot`] is one stage while one side holds it. Its state says what was done to it, and every method says
 //! in a bound what must have been done before ([`crate::path`]):
 //!
@@ -30,12 +32,12 @@ use core::marker::PhantomData;
 
 use crate::cursor::Cursor;
 use crate::dropped::{Hand, StageSlot};
-use crate::global::TileAt;
+use crate::global::{ReadOnly, TileAt};
 use crate::layout::Field;
 use crate::path::{
-    Acquired, Empty, FillCompleted, Filling, Full, HandsBackTo, HandsOnTo, HasContents,
-    PollConfirmed, Polled, ProxyFence, ReadByMatrix, ReadByMma, ReadsEnded, ReadsUnfenced, Synced,
-    VisibleToTheSet, Writable, Written,
+    Acquired, CopiesLanded, CopiesUnderWay, Copying, Empty, FillCompleted, Filling, Full,
+    HandsBackTo, HandsOnTo, HasContents, PollConfirmed, Polled, ProxyFence, ReadByMatrix,
+    ReadByMma, ReadsEnded, ReadsUnfenced, Synced, VisibleToTheSet, Writable, Written,
 };
 pub use crate::path::{ByBulk, ByMma, ByThreads, ByWgmma};
 use crate::ptx;
@@ -430,7 +432,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     ) -> Slot<'k, Tag, R, S, Written>
     where
         T: SameSet<S>,
-        State: Writable,
+        State: Writable + CopiesLanded,
         R::Data: Elements,
         R: Ring<Fill = ByThreads>,
     {
@@ -444,12 +446,68 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         self.become_state()
     }
 
+    /// Begins to copy every element from global memory, 16 bytes at a time, each by the thread that owns it (thread `r` of a
+    /// set of `n` owns chunks `r`, `r + n`, …). `from(i)` is the index in `source` of the chunk whose first element is `i`; it
+    /// traps when that is not on a 16-byte boundary of the array's, or the chunk is not all in it.
+    ///
+    /// # PTX
+    /// `cp.async.cg.shared::cta.global` for each chunk, then `cp.async.commit_group`, PTX 7.0, sm_80 (ISA *cp.async*).
+    #[inline(always)]
+    pub fn copy<T>(
+        self, // B8: the stage comes back from `wait_copies`
+        set: &mut T,
+        source: ReadOnly<<R::Data as Elements>::Element>,
+        mut from: impl FnMut(u32) -> u64,
+    ) -> Slot<'k, Tag, R, S, Copying>
+    where
+        T: SameSet<S>,
+        State: Writable + CopiesLanded,
+        R::Data: Elements,
+        R: Ring<Fill = ByThreads>,
+    {
+        let chunk = const {
+            let chunk = 16 / size_of::<<R::Data as Elements>::Element>() as u32;
+            require(
+                <R::Data as Elements>::LEN.is_multiple_of(chunk),
+                "a stage that `cp.async` fills is a multiple of 16 bytes",
+            );
+            chunk
+        };
+        let data = self.data();
+        let mut index = set.rank() * chunk;
+        while index < <R::Data as Elements>::LEN {
+            let src = source.chunk(from(index), chunk);
+            // SAFETY: 16 bytes of the stage, which the swizzle keeps together, and of the array, both on their boundary; the
+            // array is not written during the launch; the chunk is this thread's own until it has waited.
+            unsafe { ptx::cp_async::cp_async_cg(data.offset(R::Data::byte_offset(index)), src) };
+            index += T::THREADS * chunk;
+        }
+        ptx::cp_async::commit_group();
+        self.become_state()
+    }
+
+    /// Waits until this thread's copies have landed: each thread of the set waits for its own.
+    ///
+    /// # PTX
+    /// `cp.async.wait_group 0`, PTX 7.0, sm_80 (ISA *cp.async.wait_group*). The barrier of `sync` or `publish` makes the
+    /// other threads' copies visible.
+    #[inline(always)]
+    pub fn wait_copies<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Written>
+    where
+        T: SameSet<S>,
+        State: CopiesUnderWay,
+    {
+        let _ = set;
+        ptx::cp_async::wait_group::<0>();
+        self.become_state()
+    }
+
     /// The set's barrier, after which each of its threads may read what the others wrote (rule A13).
     #[inline(always)]
     pub fn sync<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Synced>
     where
         T: SameSet<S>,
-        State: Writable + HasContents,
+        State: Writable + HasContents + CopiesLanded,
     {
         set.barrier();
         self.become_state()
@@ -481,7 +539,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         set: &mut T,
     ) where
         T: SameSet<S>,
-        State: HandsOnTo<R::Drain>,
+        State: CopiesLanded + HandsOnTo<R::Drain>,
         R: Ring<Fill = ByThreads>,
     {
         // SAFETY: the ring's full barrier, which expects one arrival a phase; this stage's, by the slot.
@@ -493,7 +551,12 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     #[inline(always)]
     pub fn get(&self, index: u32) -> <R::Data as Elements>::Element
     where
-        State: PollConfirmed + FillCompleted + Acquired + VisibleToTheSet + ReadsUnfenced,
+        State: PollConfirmed
+            + CopiesLanded
+            + FillCompleted
+            + Acquired
+            + VisibleToTheSet
+            + ReadsUnfenced,
         R::Data: Elements,
     {
         check(index < <R::Data as Elements>::LEN);

@@ -389,7 +389,8 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
 
 impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// Ends the kernel. `closed` holds the proof, field by field of the layout, that no asynchronous operation
-    /// still uses the CTA's shared or tensor memory (rules B9, D8): what `finish` and `dealloc` return.
+    /// still uses the CTA's shared or tensor memory (rules B9, D8): what `finish` and `dealloc` return. Where a field
+    /// spans a cluster, waits for the peers (rule F3).
     #[inline(always)]
     pub fn exit<P>(
         self, // B9: a CTA exits once, after everything that uses its memory has ended
@@ -399,6 +400,12 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
         P: Closes<'k, L>,
     {
         let _ = closed;
+        if L::CLUSTER != 0 {
+            // Peers may still read this CTA's memory (rules F3, D13).
+            // SAFETY: all threads of the CTA are here, and those of its peers come; the proofs say that no arrival was not
+            // waited for.
+            unsafe { crate::cluster::whole_barrier() };
+        }
         Exit(PhantomData, PhantomData)
     }
 }

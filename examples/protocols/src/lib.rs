@@ -4,7 +4,7 @@
 use baton_host::{Buffer, Device, Error, Grid, Image, LaunchReport, Module, SyncBuffer};
 use clap::ValueEnum;
 use example_common::{Numbers, Outcome, Verdict};
-use protocols_kernel::{cell, entry, shadow, turn};
+use protocols_kernel::{PEERS, STAGE, THREADS, cell, entry, shadow, turn};
 
 /// The kernels, compiled by the build script.
 pub static KERNELS: Image = baton_host::image!("protocols_kernel");
@@ -16,6 +16,8 @@ pub enum Protocol {
     Spin,
     /// A lock that keeps the order of arrival
     Tickets,
+    /// A lock for many readers or one writer
+    Readers,
     /// Turns in a fixed order
     Turns,
     /// The last of several arrivals
@@ -28,19 +30,26 @@ pub enum Protocol {
     Pairs,
     /// A bounded queue
     Queue,
+    /// Shared memory of the other CTA of a cluster
+    Peers,
+    /// Asynchronous copies by threads, through a ring
+    Copies,
 }
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Protocol; 8] = [
+    pub const ALL: [Protocol; 11] = [
         Protocol::Spin,
         Protocol::Tickets,
+        Protocol::Readers,
         Protocol::Turns,
         Protocol::Last,
         Protocol::Once,
         Protocol::Grid,
         Protocol::Pairs,
         Protocol::Queue,
+        Protocol::Peers,
+        Protocol::Copies,
     ];
 
     /// The name of its kernel.
@@ -48,12 +57,15 @@ impl Protocol {
         match self {
             Protocol::Spin => "spin",
             Protocol::Tickets => "tickets",
+            Protocol::Readers => "readers",
             Protocol::Turns => "turns",
             Protocol::Last => "last",
             Protocol::Once => "once",
             Protocol::Grid => "grid",
             Protocol::Pairs => "pairs",
             Protocol::Queue => "queue",
+            Protocol::Peers => "peers",
+            Protocol::Copies => "copies",
         }
     }
 }
@@ -100,6 +112,13 @@ pub fn run(
             let launch = launch(ctas.into(), call)?;
             outcome(launch, vec![2 * ctas * rounds; elements], &totals)
         }
+        Protocol::Readers => {
+            let mut lock = SyncBuffer::new(device)?;
+            let mut totals = Buffer::zeroed(device, elements)?;
+            let call = protocols_kernel::readers((lock.reset()?, totals.as_arg_mut()), rounds);
+            let launch = launch(ctas.into(), call)?;
+            outcome(launch, vec![ctas * rounds; elements], &totals)
+        }
         Protocol::Turns => {
             // Two tiles in x, one in y, the CTAs that share one in z.
             let elements = elements.next_multiple_of(2);
@@ -117,19 +136,27 @@ pub fn run(
             let [mut arrived, mut seen] = [SyncBuffer::new(device)?, SyncBuffer::new(device)?];
             let mut parts = Buffer::poisoned(device, elements)?;
             let mut output = Buffer::poisoned(device, elements)?;
+            let mut counts = Buffer::<u32>::zeroed(device, (ctas * THREADS) as usize)?;
             let call = protocols_kernel::last(
                 (arrived.reset()?, parts.as_arg_mut()),
                 (seen.reset()?, output.as_arg_mut()),
+                counts.as_arg_mut(),
             );
             let launch = launch(ctas.into(), call)?;
             let sum = (0..elements as u64).fold(0, |sum: u32, i| sum.wrapping_add(entry(i)));
-            // One CTA, whichever it was, has the sum in its part.
-            let mut output = output.to_vec()?;
-            output.sort_unstable();
-            let others = elements - elements / ctas as usize;
-            let expected: Vec<u32> =
-                (0..elements).map(|i| if i < others { 0 } else { sum }).collect();
-            Ok(Outcome { launch, verdict: Verdict::exact(&expected, &output) })
+            // One CTA, whichever it was, has the sum in its part; and each thread of one has the count.
+            let part = elements / ctas as usize;
+            let of_one = |value: u32, count: usize, all: usize| {
+                (0..all).map(move |i| if i < all - count { 0 } else { value })
+            };
+            let expected: Vec<u32> = of_one(sum, part, elements)
+                .chain(of_one(part as u32, THREADS as usize, (ctas * THREADS) as usize))
+                .collect();
+            let (mut found, mut counts) = (output.to_vec()?, counts.to_vec()?);
+            found.sort_unstable();
+            counts.sort_unstable();
+            found.append(&mut counts);
+            Ok(Outcome { launch, verdict: Verdict::exact(&expected, &found) })
         }
         Protocol::Once => {
             let mut state = SyncBuffer::new(device)?;
@@ -180,6 +207,47 @@ pub fn run(
             );
             let launch = launch(ctas.into(), call)?;
             outcome(launch, vec![1; all], &seen)
+        }
+        Protocol::Peers => {
+            let ctas = ctas.next_multiple_of(PEERS);
+            let mut numbers = Numbers::new(seed);
+            let before: Vec<u32> = (0..ctas * THREADS).map(|_| numbers.bits() as u32).collect();
+            let mut buffer = Buffer::from_slice(device, &before)?;
+            let launch = launch(ctas.into(), protocols_kernel::peers(buffer.as_arg_mut(), rounds))?;
+            let (threads, cluster) = (THREADS as usize, (PEERS * THREADS) as usize);
+            let mut after = before;
+            for _ in 0..rounds {
+                let opposite = |i: usize| {
+                    let (of_cluster, at) = (i / cluster * cluster, i % cluster);
+                    let peer = (at / threads + 1) % PEERS as usize;
+                    of_cluster + peer * threads + threads - 1 - at % threads
+                };
+                after = (0..after.len())
+                    .map(|i| turn(after[opposite(i)], (i % threads) as u32))
+                    .collect();
+            }
+            outcome(launch, after, &buffer)
+        }
+        Protocol::Copies => {
+            let mut numbers = Numbers::new(seed);
+            let input: Vec<u32> =
+                (0..elements.next_multiple_of(STAGE)).map(|_| numbers.bits() as u32).collect();
+            let from = Buffer::from_slice(device, &input)?;
+            let mut to = Buffer::poisoned(device, input.len())?;
+            let call = protocols_kernel::copies(from.as_arg(), to.as_arg_mut());
+            let launch = launch(ctas.into(), call)?;
+            // CTA `c` takes stages `c`, `c + ctas`, …, a warp's turn of 32 at a time; its warp owns every `ctas`-th turn
+            // of the output, the first of which is `c`.
+            let (ctas, turns) = (ctas as usize, STAGE / 32);
+            let mut expected = vec![0; input.len()];
+            for (i, slot) in expected.iter_mut().enumerate() {
+                let (cta, k) = (i / 32 % ctas, i / 32 / ctas);
+                let stage = cta + k / turns * ctas;
+                let part = k % turns;
+                let value = input.get(stage * STAGE + part * 32 + i % 32);
+                *slot = value.map_or(u32::MAX, |&value| turn(value, part as u32));
+            }
+            outcome(launch, expected, &to)
         }
     }
 }

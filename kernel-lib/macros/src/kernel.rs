@@ -255,8 +255,12 @@ impl Parts<'_> {
     /// What the host compiles so that the kernel's own constants are evaluated there too.
     fn check(&self, given: &[GenericArgument]) -> TokenStream {
         let (root, types, brand) = (self.root, self.types, self.brand);
-        let (aliases, coerced, threads) =
-            (self.aliases(given), self.coerced(), &self.attributes.threads);
+        let (aliases, coerced, threads, cluster) = (
+            self.aliases(given),
+            self.coerced(),
+            &self.attributes.threads,
+            self.attributes.cluster,
+        );
         quote! {
             #[cfg(not(target_arch = "nvptx64"))]
             const _: () = {
@@ -266,6 +270,9 @@ impl Parts<'_> {
                 const fn same_threads<#brand>() {
                     ::baton::macro_support::same_threads(
                         #threads, <#root as ::baton::token::RootToken<#brand>>::THREADS);
+                    ::baton::macro_support::same_cluster(
+                        #cluster,
+                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::CLUSTER);
                 }
                 same_threads();
             };
@@ -326,6 +333,9 @@ impl Parts<'_> {
                 const fn threads<#brand>() -> u32 {
                     ::baton::macro_support::same_threads(
                         #threads, <#root as ::baton::token::RootToken<#brand>>::THREADS);
+                    ::baton::macro_support::same_cluster(
+                        #cluster,
+                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::CLUSTER);
                     #threads
                 }
                 const fn bytes<#brand>() -> u32 {

@@ -9,6 +9,7 @@
 //! | protocol | who holds the array | host argument |
 //! |---|---|---|
 //! | [`SpinLock`], [`TicketLock`] | one set at a time; the second in the order of arrival | words, array |
+//! | [`RwLock`] | one set at a time to write, or any number to read | words, array |
 //! | [`Semaphore`] | the CTAs along z, in that order, tile by tile | words (one for each tile), array |
 //! | [`LastArrival`] | each CTA its part; then the last to arrive all of it, to read | words, array |
 //! | [`Once`] | the first to come, to fill it; then everybody, to read | words, array |
@@ -36,6 +37,7 @@ mod last_arrival;
 mod lock;
 mod once;
 mod queue;
+mod rwlock;
 mod semaphore;
 mod seqlock;
 
@@ -44,6 +46,7 @@ pub use last_arrival::{Arrival, Contribution, LastArrival};
 pub use lock::{SpinLock, TicketLock, Unlock, UnlockTicket};
 pub use once::Once;
 pub use queue::Queue;
+pub use rwlock::{RwLock, UnlockRead, UnlockWrite};
 pub use semaphore::{Pass, Semaphore};
 pub use seqlock::SeqLock;
 
@@ -104,6 +107,7 @@ macro_rules! parameters {
 parameters! {
     SpinLock: 1;
     TicketLock: 2;
+    RwLock: 1;
     Semaphore: 1;
     Once: 1;
     LastArrival: 1;

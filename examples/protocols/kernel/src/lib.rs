@@ -1,12 +1,16 @@
 //! One kernel for each protocol between CTAs. Every one of them says in its signature by which words its CTAs
-//! synchronise and what those words guard; there is nothing to claim, and nothing is `unsafe`.
+//! synchronise and what those words guard; there is nothing to claim, and nothing is `unsafe`. The last two are about
+//! CTAs of a cluster, and about copies that threads begin.
 #![no_std]
 
+use baton::cluster::PeerExchange;
+use baton::global::TheWarp;
 use baton::held::Held;
-use baton::path::Synced;
+use baton::index::ClusterRank;
+use baton::path::{FillCompleted, VisibleToTheSet};
 use baton::prelude::*;
 use baton::protocol::{
-    GridExchange, LastArrival, Once, Queue, Semaphore, SeqLock, SpinLock, TicketLock,
+    GridExchange, LastArrival, Once, Queue, RwLock, Semaphore, SeqLock, SpinLock, TicketLock,
 };
 use baton::sem::{AcqRel, Release};
 
@@ -35,7 +39,7 @@ pub const fn shadow(number: u32) -> u32 {
 
 /// Stops the kernel unless all elements are the same: nobody came between.
 #[inline(always)]
-fn all_alike<C: Set, P>(array: &Held<u32, C, Synced, P>) {
+fn all_alike<C: Set, State: FillCompleted + VisibleToTheSet, P>(array: &Held<u32, C, State, P>) {
     for i in 1..array.len() {
         baton::assert!(array.get(i) == array.get(0));
     }
@@ -80,6 +84,27 @@ pub fn tickets(cta: Cta<'_, NoShared, THREADS>, totals: TicketLock<u32>, rounds:
     joined.exit(())
 }
 
+/// Every CTA adds one to every element, `rounds` times, and one warp of each reads them as often, beside the others'.
+#[baton::kernel(threads = 64)]
+pub fn readers(cta: Cta<'_, NoShared, THREADS>, totals: RwLock<u32>, rounds: u32) -> Exit<'_> {
+    let (cta, ()) = cta.claim();
+    let (joined, _) = cta.roles((
+        warp(move |mut w| {
+            for _ in 0..rounds {
+                totals.write(&mut w).update(&mut w, |_, old| old + 1).release(&mut w);
+            }
+        }),
+        warp(move |mut w| {
+            for _ in 0..rounds {
+                let held = totals.read(&mut w);
+                all_alike(&held);
+                held.release(&mut w);
+            }
+        }),
+    ));
+    joined.exit(())
+}
+
 /// The CTAs along z change their tile one after the other.
 #[baton::kernel(threads = 64)]
 pub fn turns(cta: Cta<'_, NoShared, THREADS>, tiles: Semaphore<u32>) -> Exit<'_> {
@@ -92,14 +117,17 @@ pub fn turns(cta: Cta<'_, NoShared, THREADS>, tiles: Semaphore<u32>) -> Exit<'_>
     cta.join().exit(())
 }
 
-/// The last CTA to arrive copies what all of them wrote, each thread its elements of the output.
+/// The last CTA to arrive sums what all of them wrote, and fills its part of the output with it; the last to have done
+/// that counts the elements of the output that are not zero.
 #[baton::kernel(threads = 64)]
 pub fn last(
     cta: Cta<'_, NoShared, THREADS>,
     parts: LastArrival<u32>,
     output: LastArrival<u32>,
+    counts: GlobalPtr<u32>,
 ) -> Exit<'_> {
     let mut cta = cta;
+    let mut mine = counts.partition(&cta);
     let part = parts.open(&mut cta).fill(&mut cta, entry);
     let arrival = part.arrive::<Release, _>(&mut cta).fence_acquire::<Gpu, _>(&mut cta);
     // Who was not the last leaves zeroes in its part of the output.
@@ -108,13 +136,13 @@ pub fn last(
         None => 0,
     };
     let out = output.open(&mut cta).fill(&mut cta, |_| sum);
-    // A second round, in which one thread's `atom` does both.
+    // The second time, one operation does both.
     if let Some(all) = out.arrive::<AcqRel, _>(&mut cta).last(&mut cta) {
-        let mut found = 0;
+        let mut count = 0;
         for i in 0..all.len() {
-            found += u32::from(all.get(i) != 0);
+            count += u32::from(all.get(i) != 0);
         }
-        baton::assert!(found as u64 * cta.grid().ctas() == all.len());
+        mine.put(0, count);
     }
     let (cta, ()) = cta.claim();
     cta.join().exit(())
@@ -212,6 +240,94 @@ pub fn queue(
                     seen.release(&mut t);
                 }
             })
+        }),
+    ));
+    joined.exit(())
+}
+
+baton::shared! {
+    /// What peers of a cluster read of each other.
+    pub struct Shared in shared { halves: PeerExchange<u32, { THREADS as usize }, PEERS> }
+}
+
+/// CTAs of a cluster.
+pub const PEERS: u32 = 2;
+
+/// The CTAs of each cluster exchange their numbers, `rounds` times: each thread takes the next CTA's number of the
+/// thread that stands opposite, and stirs.
+#[baton::kernel(threads = 64, cluster = 2)]
+pub fn peers(cta: Cta<'_, Shared, THREADS>, numbers: GlobalPtr<u32>, rounds: u32) -> Exit<'_> {
+    let mut mine = numbers.partition(&cta);
+    let ClusterRank(rank) = cta.cluster_rank();
+    let (mut cta, shared::Parts { halves, .. }) = cta.claim();
+    let me = cta.rank();
+    let mut number = mine.get(0);
+    let mut halves = halves.open(&mut cta);
+    for round in 0..rounds {
+        let written = halves.fill(&mut cta, |_| number);
+        // Both ways to publish are the same to the peers.
+        let arrived = if round % 2 == 0 {
+            written.arrive(&mut cta)
+        } else {
+            written.fence_release::<Cluster, _>(&mut cta).arrive_relaxed(&mut cta)
+        };
+        let full = arrived.wait(&mut cta);
+        number = turn(full.get((rank + 1) % PEERS, THREADS - 1 - me), me);
+        halves = full.reopen(&mut cta);
+    }
+    mine.put(0, number);
+    let closed = halves.close(&mut cta);
+    cta.join().exit((closed,))
+}
+
+/// Elements of a stage.
+pub const STAGE: usize = 128;
+
+baton::shared! {
+    /// A ring that threads fill by asynchronous copies.
+    pub struct Ring in ring { stages: Stages<2, Linear<u32, STAGE>, ByThreads, ByThreads> }
+}
+
+/// Copies `input` to `output` through shared memory, a stage at a time: one warp begins the asynchronous copies, waits
+/// for them and hands the stage on, the other takes the numbers out and stirs. Elements behind the last whole stage are
+/// left alone.
+#[baton::kernel(threads = 64)]
+pub fn copies(
+    cta: Cta<'_, Ring, THREADS>,
+    input: ReadOnly<u32>,
+    output: GlobalPtr<u32, TheWarp<1>>,
+) -> Exit<'_> {
+    let stages = input.len() / STAGE as u64;
+    let (first, step) = (cta.index().x as u64, cta.grid().x as u64);
+    let (cta, ring::Parts { stages: parts, .. }) = cta.claim();
+    let (mut filling, mut draining) = parts.split();
+    let (joined, _) = cta.roles((
+        warp(move |mut w| {
+            let mut stage = first;
+            while stage < stages {
+                let slot = filling.acquire(&mut w);
+                let from = stage * STAGE as u64;
+                let slot = slot.copy(&mut w, input, |i| from + i as u64);
+                slot.wait_copies(&mut w).publish(&mut w);
+                stage += step;
+            }
+        }),
+        warp(move |mut w| {
+            // Elements `32 c + lane`, `32 (c + ctas) + lane`, … of the output are this lane's.
+            let mut mine = output.partition(&w);
+            let mut stage = first;
+            let mut k = 0;
+            while stage < stages {
+                let slot = draining.wait(&mut w);
+                for part in 0..STAGE as u32 / 32 {
+                    if k < mine.len() {
+                        mine.put(k, turn(slot.get(32 * part + w.rank()), part));
+                        k += 1;
+                    }
+                }
+                slot.release(&mut w);
+                stage += step;
+            }
         }),
     ));
     joined.exit(())

@@ -1,0 +1,115 @@
+//! What the grid before this one wrote, under programmatic dependent launch.
+//!
+//! A grid may begin while the one that it depends on still runs, to prepare what does not depend on it. A kernel that takes
+//! `input: Dependent<ReadOnly<f32>>` says which of its parameters do, and opens them behind
+//! [`PreviousGrid::wait`], which every thread that reads them calls (rule F6). The host starts a grid early only if all
+//! memory that its kernel touches is behind a [`Dependent`]
+//! ([`Call::is_dependent`](crate::launch::Call::is_dependent)); otherwise it waits, and so does nobody in the kernel.
+//!
+//! ```
+//! use baton::prelude::*;
+//! use baton::previous::{Dependent, PreviousGrid, launch_dependents};
+//!
+//! #[baton::kernel(threads = 128)]
+//! fn scale(
+//!     cta: Cta<'_, NoShared, 128>,
+//!     input: Dependent<ReadOnly<f32>>,
+//!     output: Dependent<GlobalPtr<f32>>,
+//! ) -> Exit<'_> {
+//!     let mut cta = cta;
+//!     let previous = PreviousGrid::wait(&mut cta);
+//!     let input = input.after(&previous);
+//!     let mut mine = output.after(&previous).partition(&cta);
+//!     for k in 0..mine.len() {
+//!         mine.put(k, 2.0 * input.get(mine.index(k)));
+//!     }
+//!     launch_dependents(&mut cta);
+//!     let (cta, ()) = cta.claim();
+//!     cta.join().exit(())
+//! }
+//! # fn main() {}
+//! ```
+
+use core::marker::PhantomData;
+
+use crate::global::ReceiveParam;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::launch::{KernelParam, Params};
+use crate::ptx;
+use crate::token::{Marks, Set, StaysWithItsThreads, sealed};
+
+/// Witness that the grids that this one depends on have completed, and that what they wrote is visible to this thread of
+/// the set `S`.
+pub struct PreviousGrid<S> {
+    set: Marks<S>,
+    stays: StaysWithItsThreads,
+}
+
+impl<S: Set> PreviousGrid<S> {
+    /// Waits for the grids that this one depends on; each thread of the set waits itself. At once where the host has not
+    /// started this grid early.
+    ///
+    /// # PTX
+    /// `griddepcontrol.wait`, PTX 7.8, sm_90 (ISA *griddepcontrol*).
+    #[inline(always)]
+    pub fn wait(set: &mut S) -> Self {
+        let _ = set;
+        ptx::control::griddepcontrol_wait();
+        PreviousGrid { set: PhantomData, stays: PhantomData }
+    }
+}
+
+/// Lets grids that depend on this one be started, once every CTA has said so or ended. It publishes nothing: they wait for
+/// this grid's end.
+///
+/// # PTX
+/// `griddepcontrol.launch_dependents`, PTX 7.8, sm_90 (ISA *griddepcontrol*).
+#[inline(always)]
+pub fn launch_dependents<S: Set>(set: &mut S) {
+    let _ = set;
+    ptx::control::griddepcontrol_launch_dependents();
+}
+
+/// What says that the previous grid has completed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say that the grid before this one has completed",
+    label = "missing `griddepcontrol.wait`",
+    note = "rule F6: under programmatic dependent launch a grid begins while the one that it depends on still writes; what that wrote is \
+            visible behind `griddepcontrol.wait` in the thread that reads it (PTX ISA, griddepcontrol)",
+    note = "`let previous = PreviousGrid::wait(&mut set);` and then `.after(&previous)`"
+)]
+pub trait PreviousCompleted: sealed::Sealed {}
+impl<S> sealed::Sealed for PreviousGrid<S> {}
+impl<S> PreviousCompleted for PreviousGrid<S> {}
+
+/// A kernel parameter whose memory the previous grid may be writing or reading.
+#[repr(transparent)]
+pub struct Dependent<P>(P);
+
+impl<P> Dependent<P> {
+    /// The parameter, behind the wait.
+    #[inline(always)]
+    pub fn after<W: PreviousCompleted>(self, previous: &W) -> P {
+        let _ = previous;
+        self.0
+    }
+}
+
+// SAFETY: the parameter itself.
+unsafe impl<P: ReceiveParam> ReceiveParam for Dependent<P> {
+    type Abi = P::Abi;
+    const ALIGN: u32 = P::ALIGN;
+    #[inline(always)]
+    unsafe fn receive(abi: P::Abi, address: impl FnOnce() -> u64) -> Self {
+        // SAFETY: the caller's promise.
+        Dependent(unsafe { P::receive(abi, address) })
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<P: KernelParam> KernelParam for Dependent<P> {
+    type Host<'a> = P::Host<'a>;
+    fn push(host: P::Host<'_>, params: &mut Params) {
+        params.push_dependent(|params| P::push(host, params));
+    }
+}
