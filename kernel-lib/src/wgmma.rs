@@ -113,6 +113,10 @@ pub struct Product<D, S, State = Settled, Flight = ()> {
     stays: StaysWithItsThreads,
 }
 
+/// What [`Product::mma_async`] returns: the registers, and the stage that the instructions read.
+pub type UnderWay<'k, D, S, Flight, RingTag, R, RS> =
+    (Product<D, S, Issued, Flight>, Slot<'k, RingTag, R, RS, ReadByWgmma>);
+
 /// Registers of a product: `[f32; N / 2]` for 64 × N.
 pub trait Registers: Copy {
     /// All zero.
@@ -179,7 +183,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         mut self,
         warpgroup: &mut T,
         stage: Slot<'k, RingTag, R, RS, SlotState>,
-    ) -> (Product<D, S, Issued, Flight>, Slot<'k, RingTag, R, RS, ReadByWgmma>)
+    ) -> UnderWay<'k, D, S, Flight, RingTag, R, RS>
     where
         T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
         State: FencedForWgmma,

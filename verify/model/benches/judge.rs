@@ -2,7 +2,7 @@
 
 use baton_model::litmus::Test;
 use baton_model::{Options, judge, outcomes};
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_main};
 
 #[path = "../tests/suite/simple.rs"]
 mod simple;
@@ -68,5 +68,10 @@ fn verdicts(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, verdicts);
-criterion_main!(benches);
+/// Criterion's macro documents nothing.
+#[allow(missing_docs)]
+mod group {
+    criterion::criterion_group!(benches, super::verdicts);
+}
+
+criterion_main!(group::benches);

@@ -107,7 +107,10 @@ impl Arguments {
         if !self.json && !drawing {
             output::text(table(&rows))?;
             let wrong = judged.iter().filter(|one| one.mismatch()).count();
-            output::line(format_args!("{} tests, {wrong} differ from what they expect", judged.len()))?;
+            output::line(format_args!(
+                "{} tests, {wrong} differ from what they expect",
+                judged.len()
+            ))?;
         }
         for one in &judged {
             match &one.answer {
@@ -187,7 +190,8 @@ impl Judged {
         let mut notes = vec![];
         if self.mismatch() {
             let expected = test.expect.map_or(String::new(), |expect| expect.to_string());
-            let race = test.race.map_or("", |race| if race { " with a race" } else { " without races" });
+            let race =
+                test.race.map_or("", |race| if race { " with a race" } else { " without races" });
             notes.push(format!("expected {expected}{race}"));
         }
         if verdict.mixed_size {
@@ -250,7 +254,8 @@ impl Judged {
 fn table(rows: &[[String; 6]]) -> String {
     let head = ["test", "verdict", "race", "executions", "ms", ""].map(str::to_owned);
     let all: Vec<&[String; 6]> = std::iter::once(&head).chain(rows).collect();
-    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width =
+        |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..6).map(width).collect();
     let mut text = String::new();
     for row in all {

@@ -379,7 +379,6 @@ impl Detector {
     }
 
     /// An asynchronous operation that `lane` issues touches `bytes` bytes.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
     fn touch_async(
         &mut self,
         w: u32,
