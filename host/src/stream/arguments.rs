@@ -193,8 +193,8 @@ pub trait KernelTaking<'a, Hosts>: 'static {
 
 /// Arguments for a kernel whose host function takes `Hosts`: a tuple of as many.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` are not the arguments `{Hosts}` that the kernel takes",
-    label = "as many arguments as the kernel has are needed, at most 12",
+    message = "`{Self}` is no tuple of arguments for a kernel",
+    label = "a tuple of at most 12 arguments is needed",
     note = "rule G6: a launch passes what the kernel's signature says, as a tuple; one argument is `(argument,)`, none is `()`"
 )]
 pub trait Arguments<'a, Hosts> {
