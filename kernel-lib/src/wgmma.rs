@@ -1,7 +1,7 @@
 //! Products in registers: `wgmma`, the asynchronous matrix instructions of a warpgroup (sm_90a).
 //!
 //! A [`Product`] is a tile of 64 × N in the registers of a warpgroup's 128 threads. Its type says to whom the registers
-//! belong: to the threads, or to instructions under way. Stages of a ring that [`ByWgmma`](crate::path::ByWgmma) drains
+//! belong: to the threads, or to instructions under way. Stages of a ring that [`ByWgmma`] drains
 //! are the operands; a stage goes into the group that reads it and comes out of the wait that covers the group:
 //!
 //! ```text

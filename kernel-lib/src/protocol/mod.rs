@@ -3,7 +3,7 @@
 //! A kernel that takes `total: SpinLock<f32>` has said all that its CTAs must agree on: which words synchronise them, at
 //! which scope, and which array those words guard. Every thread gets the parameter from its entry, so no two CTAs can
 //! take the same word for different things (rule A7), and nothing is claimed. The host passes the array and the
-//! words; the words are a [`SyncWords`](crate::launch::SyncWords), which the host zeroes for each launch and which serves
+//! words; the words are a [`SyncWords`], which the host zeroes for each launch and which serves
 //! one (rule A14).
 //!
 //! | protocol | who holds the array | host argument |

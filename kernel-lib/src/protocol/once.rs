@@ -10,7 +10,7 @@ use crate::token::Set;
 /// An array that the first set to come fills, and all read: a kernel parameter.
 ///
 /// # Why that orders
-/// `ld.acquire` that finds [`FILLED`] reads what the first set wrote with `st.release` behind its barrier (ISA 8.8). The
+/// `ld.acquire` that finds `FILLED` reads what the first set wrote with `st.release` behind its barrier (ISA 8.8). The
 /// exchange that says who is first is relaxed: it permits nothing but to fill.
 ///
 /// ```
