@@ -1,0 +1,13 @@
+//! Publishes by a relaxed arrival that nothing was released before.
+
+#[path = "../fixture/cluster.rs"]
+mod fixture;
+use fixture::*;
+
+fn exchange<'k>(cta: &mut Threads<'k>, halves: Halves<'k, Empty>) {
+    halves.fill(cta, |i| i).arrive_relaxed(cta).wait(cta).close(cta);
+}
+
+fn main() {
+    let _ = exchange;
+}

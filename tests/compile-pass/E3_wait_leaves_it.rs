@@ -1,0 +1,16 @@
+//! The wait covers it.
+
+#[path = "../fixture/hopper.rs"]
+mod fixture;
+use fixture::*;
+
+fn multiply<'k>(wg: &mut Threads<'k>, stages: &mut Operands<'k>, sum: Sum<'k, WgmmaFenced>) {
+    let stage = stages.wait(wg);
+    let (sum, stage) = sum.mma_async(wg, stage);
+    let (_, stage) = sum.commit_group(wg, stage).wait_group::<0, _>(wg);
+    stage.release(wg);
+}
+
+fn main() {
+    let _ = multiply;
+}
