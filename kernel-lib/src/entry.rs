@@ -65,7 +65,12 @@ macro_rules! __baton_comment {
 macro_rules! __baton_entry {
     ($name:ident($($param:ident: $ty:ty),*) $body:block) => {
         #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $name($($param: $ty),*) $body
+        pub unsafe extern "ptx-kernel" fn $name($($param: $ty),*) {
+            // A safe function of its own, so that what is unsafe in the body says so.
+            #[inline(always)]
+            fn entered($($param: $ty),*) $body
+            entered($($param),*)
+        }
     };
 }
 

@@ -131,7 +131,17 @@ pub const fn offset_of(fields: &[(u32, u32)], index: usize) -> u32 {
         if i == index {
             return at;
         }
-        at += fields[i].0;
+        // Here, not by the build's overflow checks: a release build of the device has none in functions.
+        at = match at.checked_add(fields[i].0) {
+            Some(next) => next,
+            None => panic!(
+                "the layout's fields together are larger than an address of shared memory can say"
+            ),
+        };
+        require(
+            at <= u32::MAX - 1024,
+            "the layout's fields together are larger than an address of shared memory can say",
+        );
         i += 1;
     }
     at

@@ -11,7 +11,7 @@
 //! | threads, write | the same set, read | the set's barrier: [`sync`](crate::stages::Slot::sync) | A13 |
 //! | threads, write | other threads | a release/acquire hand-over: `publish` … `wait`, `release` … `lock` | A1, A4, A9 |
 //! | threads, write | async proxy | `fence.proxy.async` by each writer, then the hand-over | B1 |
-//! | threads, read | async proxy, write | `fence.proxy.async` by each reader, then the hand-over | B2 |
+//! | threads, read | async proxy, write | `fence.proxy.async` by each reader, then the hand-over; where matrix instructions drain, no read | B2 |
 //! | threads, write | peers of the cluster, read | `barrier.cluster.arrive.release` (or a fence and `.relaxed`), `barrier.cluster.wait` | F2, F3 |
 //! | `cp.async`, write | the same set, read | `cp.async.wait_group` by each issuer, then the set's barrier: `wait_copies`, `sync` | B8 |
 //! | `cp.async`, write | other threads | `cp.async.wait_group` by each issuer, then the hand-over | B8 |
@@ -191,6 +191,16 @@ pub trait CopiesUnderWay {}
     note = "call `.sync(&mut set)` first, or hand the region over with `publish`"
 )]
 pub trait VisibleToTheSet {}
+
+/// Threads may read the region although the ring is drained by `Drain`.
+#[diagnostic::on_unimplemented(
+    message = "threads read a stage that is drained by `{Drain}`: it is `{Self}`",
+    label = "no place for `fence.proxy.async`",
+    note = "rule B2: each thread that read runs `fence.proxy.async` before bulk copies fill the stage again, and a stage that matrix \
+            instructions drain goes back without one (PTX ISA 8.6, 9.7.13.4)",
+    note = "drain the ring `ByThreads`, or read what the matrix instructions computed"
+)]
+pub trait ThreadsReadWhereDrained<Drain> {}
 
 /// Nothing is left in the region for this holder to read: it was just handed over to be filled.
 #[diagnostic::on_unimplemented(
@@ -422,20 +432,20 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable SourceFree MayArrive;
+    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable SourceFree MayArrive;
     Filling: PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
-    Copying: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents Writable CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByWgmma>;
-    Written: NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
-    Synced: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
-    WrittenFenced: PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma, ByBulk>;
-    ReadFenced: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
+    Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents Writable CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByWgmma>;
+    Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
+    Synced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
+    WrittenFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma, ByBulk>;
+    ReadFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
     Polled: FillCompleted CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Awaited: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
     ObservedRelaxed: PollConfirmed CopiesLanded FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
-    Full: FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByWgmma;
-    ReadByMma: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
-    ReadByWgmma: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
-    Multiplied: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
+    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByWgmma;
+    ReadByMma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
+    ReadByWgmma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
+    Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
     InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced Writable StoreInFlight HandsOnTo<ByBulk>;
     Arrived: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents HasArrived;
     ClusterFull: VisibleToTheCluster NotAwaited;

@@ -28,9 +28,16 @@ pub enum Piece {
     Value(&'static str),
 }
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// A line with arguments of types `A`: what `println!` implements.
+///
+/// # Safety
+/// `FORMAT` ends in NUL, and its conversions are those of `A`, in order.
 #[doc(hidden)]
-pub trait Format<A: Arguments> {
+pub unsafe trait Format<A: Arguments> {
     /// The C format string, with its NUL.
     const FORMAT: &'static [u8];
 }
@@ -69,7 +76,7 @@ const fn append(line: &mut [u8], at: usize, text: &str) -> usize {
 
 /// A C conversion as a type.
 #[doc(hidden)]
-pub trait Conversion {
+pub trait Conversion: sealed::Sealed {
     const TEXT: &'static str;
 }
 
@@ -77,6 +84,7 @@ macro_rules! conversions {
     ($($name:ident $text:literal)*) => {$(
         #[doc(hidden)]
         pub struct $name;
+        impl sealed::Sealed for $name {}
         impl Conversion for $name {
             const TEXT: &'static str = $text;
         }
@@ -96,7 +104,7 @@ pub struct Slot<C>(u64, PhantomData<C>);
     label = "expected an integer, a float, `bool` or a C string (`c\"…\"`)",
     note = "the device prints through C's vprintf: a `&str` has no terminating NUL, and `Display` is too large for a kernel"
 )]
-pub trait Show: Copy {
+pub trait Show: Copy + sealed::Sealed {
     #[doc(hidden)]
     type Conversion: Conversion;
     #[doc(hidden)]
@@ -108,7 +116,7 @@ pub trait Show: Copy {
     message = "`{Self}` is not an integer, and `{{:x}}`, `{{:X}}` and `{{:o}}` print integers",
     label = "for a float, print its `to_bits()`"
 )]
-pub trait Integer: Copy {
+pub trait Integer: Copy + sealed::Sealed {
     #[doc(hidden)]
     fn pattern(self) -> u64;
 }
@@ -118,13 +126,14 @@ pub trait Integer: Copy {
     message = "`{Self}` is not a float, and a precision or `{{:e}}` needs one",
     label = "expected `f32`, `f64`, `f16` or `bf16`"
 )]
-pub trait Float: Copy {
+pub trait Float: Copy + sealed::Sealed {
     #[doc(hidden)]
     fn double(self) -> f64;
 }
 
 macro_rules! integers {
     ($conversion:ident as $wide:ident: $($ty:ident by $pattern:ident)*) => {$(
+        impl sealed::Sealed for $ty {}
         impl Show for $ty {
             type Conversion = $conversion;
             #[inline(always)]
@@ -145,6 +154,7 @@ integers!(Unsigned as u64: u8 by u8 u16 by u16 u32 by u32 u64 by u64 usize by us
 
 macro_rules! floats {
     ($($ty:ty, $double:expr;)*) => {$(
+        impl sealed::Sealed for $ty {}
         impl Show for $ty {
             type Conversion = Shortest;
             #[inline(always)]
@@ -168,6 +178,7 @@ floats! {
     bf16, |v| f64::from(v.to_f32());
 }
 
+impl sealed::Sealed for bool {}
 impl Show for bool {
     type Conversion = Text;
     #[inline(always)]
@@ -176,6 +187,7 @@ impl Show for bool {
     }
 }
 
+impl sealed::Sealed for &'static CStr {}
 impl Show for &'static CStr {
     type Conversion = Text;
     #[inline(always)]
@@ -205,7 +217,7 @@ styles! {
 
 /// The arguments of a line, in order: a tuple of slots.
 #[doc(hidden)]
-pub trait Arguments {
+pub trait Arguments: sealed::Sealed {
     const CONVERSIONS: &'static [&'static str];
     type Packed;
     fn pack(self) -> Self::Packed;
@@ -213,6 +225,7 @@ pub trait Arguments {
 
 macro_rules! tuples {
     ($($count:literal: $($ty:ident)*;)*) => {$(
+        impl<$($ty: Conversion),*> sealed::Sealed for ($(Slot<$ty>,)*) {}
         impl<$($ty: Conversion),*> Arguments for ($(Slot<$ty>,)*) {
             const CONVERSIONS: &'static [&'static str] = &[$($ty::TEXT),*];
             type Packed = [u64; $count];

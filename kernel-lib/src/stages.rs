@@ -37,7 +37,8 @@ use crate::layout::Field;
 use crate::path::{
     Acquired, CopiesLanded, CopiesUnderWay, Copying, Empty, FillCompleted, Filling, Full,
     HandsBackTo, HandsOnTo, HasContents, PollConfirmed, Polled, ProxyFence, ReadByMatrix,
-    ReadByMma, ReadsEnded, ReadsUnfenced, Synced, VisibleToTheSet, Writable, Written,
+    ReadByMma, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained, VisibleToTheSet,
+    Writable, Written,
 };
 pub use crate::path::{ByBulk, ByMma, ByThreads, ByWgmma};
 use crate::ptx;
@@ -556,7 +557,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             + FillCompleted
             + Acquired
             + VisibleToTheSet
-            + ReadsUnfenced,
+            + ReadsUnfenced
+            + ThreadsReadWhereDrained<R::Drain>,
         R::Data: Elements,
     {
         check(index < <R::Data as Elements>::LEN);

@@ -15,6 +15,9 @@ use crate::float::{bf16, f16};
 use crate::ptx::word::Word;
 use crate::require;
 
+/// Nothing that a stage or buffer holds is larger: above what any SM has, and far below where a 32-bit size wraps.
+const MOST_BYTES: usize = 1 << 18;
+
 /// Bytes of a panel's row: the span of the 128-byte swizzle.
 pub const PANEL_ROW_BYTES: usize = 128;
 
@@ -100,8 +103,14 @@ impl<T: Element, const ROWS: usize, const COLS: usize> Tile<T, ROWS, COLS> {
             "rule D14: a tile has 8 to 256 rows in steps of 8 (one box of a tensor map, whole swizzle atoms)",
         );
         require(
-            COLS > 0 && (COLS * size_of::<T>()).is_multiple_of(PANEL_ROW_BYTES),
-            "rule D14: a tile's row is a multiple of 128 bytes, the span of its swizzle",
+            COLS > 0
+                && COLS <= MOST_BYTES
+                && (COLS * size_of::<T>()).is_multiple_of(PANEL_ROW_BYTES),
+            "rule D14: a tile's row is a multiple of 128 bytes, the span of its swizzle, and fits shared memory",
+        );
+        require(
+            ROWS * COLS * size_of::<T>() <= MOST_BYTES,
+            "rule D14: a tile fits the shared memory of an SM",
         );
     };
 
@@ -182,6 +191,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize> Elements for Tile<T, ROWS
 impl<T: Element, const N: usize> StageData for Linear<T, N> {
     const BYTES: u32 = {
         require(N > 0, "a linear stage holds at least one element");
+        require(
+            N <= MOST_BYTES / size_of::<T>(),
+            "rule D14: a linear stage fits the shared memory of an SM",
+        );
         (N * size_of::<T>()) as u32
     };
     const ALIGN: u32 = 16;
@@ -189,7 +202,7 @@ impl<T: Element, const N: usize> StageData for Linear<T, N> {
 
 impl<T: Element, const N: usize> Elements for Linear<T, N> {
     type Element = T;
-    const LEN: u32 = N as u32;
+    const LEN: u32 = <Self as StageData>::BYTES / size_of::<T>() as u32;
     #[inline(always)]
     fn byte_offset(index: u32) -> u32 {
         index * size_of::<T>() as u32

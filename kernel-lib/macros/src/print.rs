@@ -295,7 +295,8 @@ fn expand_call(call: Call, newline: bool) -> Result<TokenStream> {
         #(let #names = #values;)*
         {
             struct Line;
-            impl<A: ::baton::print::Arguments> ::baton::print::Format<A> for Line {
+            // SAFETY: the line is NUL-terminated, and its conversions are those of the arguments.
+            unsafe impl<A: ::baton::print::Arguments> ::baton::print::Format<A> for Line {
                 const FORMAT: &'static [u8] =
                     &::baton::print::format::<#bytes>(&[#(#parts),*], A::CONVERSIONS);
             }
