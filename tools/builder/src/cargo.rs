@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -125,7 +126,11 @@ impl Cargo<'_> {
         let guard = File::create(&lock).map_err(Error::io("open the lock", &lock))?;
         guard.lock().map_err(Error::io("lock", &lock))?;
 
-        let ptx = folder.join(format!("{}.{arch}.raw.ptx", package.library));
+        // Cargo keeps each feature set of each manifest apart and takes it for fresh, so the PTX is kept apart too.
+        let mut build = DefaultHasher::new();
+        (&package.manifest, features).hash(&mut build);
+        let build = build.finish();
+        let ptx = folder.join(format!("{}.{arch}.{build:016x}.raw.ptx", package.library));
         self.rustc(package, arch, features, sources, target_dir, &ptx)?;
         if !ptx.is_file() {
             // Cargo thinks that nothing has changed, but somebody has removed the file.

@@ -52,7 +52,7 @@ impl Crate {
         fs::create_dir_all(dir.join("src")).unwrap();
         let manifest = format!(
             "[package]\nname = \"probe-{number}-kernel\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
-             [workspace]\n"
+             [workspace]\n[features]\nother = []\n"
         );
         fs::write(dir.join("Cargo.toml"), manifest).unwrap();
         fs::write(dir.join("src/lib.rs"), format!("{HEAD}{body}\n}}\n")).unwrap();
@@ -60,10 +60,15 @@ impl Crate {
     }
 
     fn build(&self) -> Result<Output, Error> {
+        self.build_with(&[])
+    }
+
+    fn build_with(&self, features: &[&str]) -> Result<Output, Error> {
         // Beside the target folder of the tests, so that `core` is compiled once.
         let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../baton-device");
         Builder::new(&self.0)
             .arch(Arch::Sm90a)
+            .features(features.iter().copied())
             .target_dir(target_dir)
             .out_dir(self.0.join("out"))
             .ptxas(Ptxas::Auto)
@@ -144,10 +149,31 @@ fn a_kernel_becomes_ptx_and_an_image() {
 fn the_compilers_file_is_made_again_when_somebody_removed_it() {
     let kernel = Crate::new("unsafe { *to = *from };");
     let output = kernel.build().unwrap();
-    let raw = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("../baton-device/ptx/{}.sm_90a.raw.ptx", output.name));
-    fs::remove_file(raw).unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../baton-device/ptx");
+    let ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with(&format!("{}.sm_90a.", output.name)) && name.ends_with(".raw.ptx")
+    };
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let made: Vec<_> = files.filter(ours).collect();
+    assert!(!made.is_empty());
+    made.iter().for_each(|file| fs::remove_file(file).unwrap());
     kernel.build().unwrap();
+}
+
+#[test]
+fn each_feature_set_has_its_own_code_also_when_it_is_asked_for_again() {
+    let kernel =
+        Crate::new("unsafe { *to = if cfg!(feature = \"other\") { 7777 } else { 5555 } };");
+    let stores = |features: &[&str]| {
+        let output = kernel.build_with(features).unwrap();
+        let ptx = fs::read_to_string(&output.binaries[0].ptx).unwrap();
+        [ptx.contains("5555"), ptx.contains("7777")]
+    };
+    assert_eq!(stores(&[]), [true, false]);
+    assert_eq!(stores(&["other"]), [false, true]);
+    assert_eq!(stores(&[]), [true, false]);
+    assert_eq!(stores(&["other"]), [false, true]);
 }
 
 #[test]
