@@ -243,8 +243,9 @@ impl Device {
     /// Before it begins, everything has ended that the device's [`Stream`]s were given so far. To run
     /// beside that, launch on a [`Stream`].
     ///
-    /// A kernel that never ends is an error on the emulator, which sees that nothing can move any more;
-    /// on a GPU nobody sees it, and this does not return.
+    /// A kernel that waits for what never comes is an error on the emulator, which sees that nothing can
+    /// move any more; one that works for ever is one too where the emulator's options have a
+    /// `step_limit`. On a GPU nobody sees either, and this does not return.
     ///
     /// What the kernel prints goes to standard output. An error that begins with "was not launched"
     /// left the device as it was.

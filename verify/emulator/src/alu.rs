@@ -318,16 +318,29 @@ impl World<'_> {
         warp: &mut Warp,
         path: &Path,
         mask: u32,
-        op: (FloatFn, Float, bool, Dst, [Src; 3]),
+        op: (FloatFn, Float, Rounding, (bool, bool), Dst, [Src; 3]),
     ) {
-        let (f, ty, sat, d, sources) = op;
+        let (f, ty, r, (ftz, sat), d, sources) = op;
         let frame = &path.frame;
+        let one = |a: u32, b: u32, c: u32| {
+            let y = value::narrow_float(f, ty, r, a, b, c);
+            if sat { value::saturate(y.into(), ty) as u32 } else { y }
+        };
+        if ty == Float::F32 {
+            let flush = |v: u32| if ftz { value::flush(v) } else { v };
+            let [a, b, c] = sources.map(|s| self.fetch64(warp, frame, s));
+            let half = |i: usize, shift: u32| {
+                let part = |v: &Lanes64| flush((v[i] >> shift) as u32);
+                u64::from(flush(one(part(&a), part(&b), part(&c)))) << shift
+            };
+            let result = each(|i| half(i, 0) | half(i, 32));
+            warp.regs.put64(frame, d, mask, &result);
+            return;
+        }
         let [a, b, c] = sources.map(|s| self.fetch32(warp, frame, s));
         let half = |i: usize, shift: u32| {
             let part = |v: &Lanes32| v[i] >> shift & 0xFFFF;
-            let y = value::narrow_float(f, ty, Rounding::NearestEven, part(&a), part(&b), part(&c));
-            let y = if sat { value::saturate(y.into(), ty) as u32 } else { y };
-            y << shift
+            one(part(&a), part(&b), part(&c)) << shift
         };
         let result = each(|i| half(i, 0) | half(i, 16));
         warp.regs.put32(frame, d, mask, &result);

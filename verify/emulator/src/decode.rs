@@ -530,7 +530,7 @@ impl Decoder<'_> {
     }
 
     fn arithmetic(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        if mods.all.last().is_some_and(|m| matches!(*m, "f16x2" | "bf16x2")) {
+        if mods.all.last().is_some_and(|m| matches!(*m, "f16x2" | "bf16x2" | "f32x2")) {
             return self.packed(opcode, mods, o);
         }
         let ty = mods.ty()?;
@@ -694,7 +694,11 @@ impl Decoder<'_> {
     }
 
     fn packed(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        let ty = if mods.has("f16x2") { Float::F16 } else { Float::Bf16 };
+        let (ty, bits) = match mods.all.last() {
+            Some(&"f16x2") => (Float::F16, 32),
+            Some(&"f32x2") => (Float::F32, 64),
+            _ => (Float::Bf16, 32),
+        };
         let f = match opcode {
             "add" => FloatFn::Add,
             "sub" => FloatFn::Sub,
@@ -712,9 +716,11 @@ impl Decoder<'_> {
         };
         let (d, rest) = o.split_first().ok_or("operands")?;
         let d = self.dst(d)?;
-        let sources: Vec<Src> = rest.iter().map(|r| self.src(r, 32)).collect::<Result<_>>()?;
+        let sources: Vec<Src> = rest.iter().map(|r| self.src(r, bits)).collect::<Result<_>>()?;
         let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
-        Ok(Op::Packed { f, ty, sat: mods.has("sat"), d, a: at(0), b: at(1), c: at(2) })
+        let r = mods.rounding().unwrap_or(Rounding::NearestEven);
+        let (ftz, sat) = (mods.has("ftz"), mods.has("sat"));
+        Ok(Op::Packed { f, ty, r, ftz, sat, d, a: at(0), b: at(1), c: at(2) })
     }
 
     fn select(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {

@@ -193,8 +193,9 @@ impl<'p> World<'p> {
                 self.mad_carry(warp, path, mask, op);
             }
             Op::Bfi { w, d, abcd } => self.bfi(warp, path, mask, *w, *d, abcd),
-            Op::Packed { f, ty, sat, d, a, b, c } => {
-                self.packed(warp, path, mask, (*f, *ty, *sat, *d, [*a, *b, *c]));
+            Op::Packed { f, ty, r, ftz, sat, d, a, b, c } => {
+                let op = (*f, *ty, *r, (*ftz, *sat), *d, [*a, *b, *c]);
+                self.packed(warp, path, mask, op);
             }
             Op::TestP { .. } => self.test_property(warp, path, mask, op),
             Op::Pack { bits, d, parts } => self.pack(warp, path, mask, *bits, *d, parts),

@@ -428,10 +428,12 @@ pub(crate) enum Op {
         b: Src,
         c: Src,
     },
-    /// Two halves in 32 bits.
+    /// Two halves in 32 bits, or two `f32` in 64.
     Packed {
         f: FloatFn,
         ty: Float,
+        r: Rounding,
+        ftz: bool,
         sat: bool,
         d: Dst,
         a: Src,

@@ -76,6 +76,28 @@ pub struct Program {
     pub(crate) unresolved: Vec<Box<str>>,
 }
 
+/// Refuses variables that no device has room for, before anything counts with their sizes.
+fn in_limits<'a>(variables: impl Iterator<Item = &'a ptx::Variable>) -> Result<(), String> {
+    for variable in variables {
+        let limit = match variable.space {
+            // What PTX allows a thread (ISA 5.1.5).
+            ptx::Space::Local | ptx::Space::Reg | ptx::Space::Param => 512 << 10,
+            ptx::Space::Shared => u64::from(MAX_SHARED),
+            ptx::Space::Const => 64 << 10,
+            _ => 16 << 30,
+        };
+        if variable.bytes.is_some_and(|bytes| bytes > limit) {
+            return Err(format!(
+                "line {}: `{}` has {} bytes, and a variable of its space has at most {limit}",
+                variable.line,
+                variable.name,
+                variable.bytes.unwrap_or(0)
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl Program {
     /// Reads and decodes a module. `name` is what errors call it; `lines` leads to Rust source.
     pub fn load(ptx: &str, name: &str, lines: Option<LineTable>) -> Result<Program, Error> {
@@ -84,6 +106,11 @@ impl Program {
         if module.address_size != 64 {
             let problem = "addresses of 32 bits are not executed; use `.address_size 64`".into();
             return Err(Error::Load { module: name.into(), problem });
+        }
+        for function in &module.functions {
+            let locals = function.body.iter().flat_map(|body| &body.variables);
+            in_limits(locals.chain(&module.variables))
+                .map_err(|problem| Error::Load { module: name.into(), problem })?;
         }
         let mut names = Names {
             functions: HashMap::new(),

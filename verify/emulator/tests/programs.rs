@@ -340,3 +340,19 @@ fn launches_that_do_not_fit_are_refused() {
     let error = run(&module("", 0, ""), &Shape { cluster: 2, grid: 3, ..Shape::default() }, &[]);
     assert!(error.error().contains("multiple of the cluster"));
 }
+
+#[test]
+fn variables_that_no_device_has_room_for_are_refused_with_their_line() {
+    for variable in [
+        ".local .b8 x[4294967295];",
+        ".local .b8 x[1000000000];",
+        ".shared .b8 x[4294967295];",
+        ".shared .b8 x[4294967296000];",
+    ] {
+        let text = format!(
+            ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n{variable}\nret;\n}}\n"
+        );
+        let error = baton_emulator::Program::load(&text, "k.ptx", None).err().expect(variable);
+        assert!(error.to_string().contains("line 6: `x` has"), "{variable}: {error}");
+    }
+}

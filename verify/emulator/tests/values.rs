@@ -105,6 +105,11 @@ fn floats() {
     );
     gives("add.rn.f16x2 %r1, 0x3C004000, 0x3C003C00;", 0x4000_4200);
     gives("fma.rn.bf16x2 %r1, 0x3F803F80, 0x40004000, 0x3F804000;", 0x4040_4080);
+    gives64("mov.b64 %d0, 0x400000003F800000; add.rn.f32x2 %d1, %d0, %d0;", 0x4080_0000_4000_0000);
+    gives64(
+        "mov.b64 %d0, 0x400000003F800000; fma.rn.f32x2 %d1, %d0, %d0, %d0;",
+        0x40C0_0000_4000_0000,
+    );
     gives("testp.subnormal.f32 %p1, 0f00000001; selp.u32 %r1, 1, 0, %p1;", 1);
 }
 
