@@ -1,0 +1,303 @@
+//! Arithmetic, logic, comparison and selection.
+
+use super::*;
+
+impl Decoder<'_> {
+    pub(super) fn arithmetic(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        if mods.all.last().is_some_and(|m| matches!(*m, "f16x2" | "bf16x2" | "f32x2")) {
+            return self.packed(opcode, mods, o);
+        }
+        let ty = mods.ty()?;
+        let b = bits(ty);
+        let (d, rest) = o.split_first().ok_or("operands")?;
+        let d = self.dst(d)?;
+        if let Scalar::Float(float) = ty {
+            let sources: Vec<Src> = rest.iter().map(|r| self.src(r, b)).collect::<Result<_>>()?;
+            let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
+            let approximate = mods.has("approx");
+            let f = match opcode {
+                "add" => FloatFn::Add,
+                "sub" => FloatFn::Sub,
+                "mul" => FloatFn::Mul,
+                "fma" | "mad" => FloatFn::Fma,
+                "div" => FloatFn::Div,
+                "neg" => FloatFn::Neg,
+                "abs" => FloatFn::Abs,
+                "min" if mods.has("NaN") => FloatFn::MinNan,
+                "max" if mods.has("NaN") => FloatFn::MaxNan,
+                "min" => FloatFn::Min,
+                "max" => FloatFn::Max,
+                "sqrt" => FloatFn::Sqrt,
+                "rsqrt" => FloatFn::Rsqrt,
+                "rcp" => FloatFn::Rcp,
+                "ex2" => FloatFn::Ex2,
+                "lg2" => FloatFn::Lg2,
+                "sin" => FloatFn::Sin,
+                "cos" => FloatFn::Cos,
+                "tanh" => FloatFn::Tanh,
+                "copysign" => FloatFn::CopySign,
+                _ => return Err(String::new()),
+            };
+            let r = mods.rounding().unwrap_or(Rounding::NearestEven);
+            let r = if approximate { Rounding::NearestEven } else { r };
+            if float == Float::F64 && r != Rounding::NearestEven {
+                return Err("directed rounding in double precision".into());
+            }
+            let (ftz, sat) = (mods.has("ftz"), mods.has("sat"));
+            return Ok(Op::Float { f, ty: float, r, ftz, sat, d, a: at(0), b: at(1), c: at(2) });
+        }
+        let Scalar::Int(b, signed) = ty else { return Err(String::new()) };
+        if b == 1 {
+            let (a, second) = match rest {
+                [a] => (self.src(a, 1)?, Src::Imm(1)),
+                [a, b] => (self.src(a, 1)?, self.src(b, 1)?),
+                _ => return Err("operands".into()),
+            };
+            let f = match opcode {
+                "and" => BoolFn::And,
+                "or" => BoolFn::Or,
+                "xor" | "not" => BoolFn::Xor,
+                _ => return Err(String::new()),
+            };
+            return Ok(Op::Pred { f, d, a, b: second });
+        }
+        let w = mods.width()?;
+        // Amounts of shifts and fields are 32 bits wide.
+        let narrow = matches!(opcode, "shl" | "shr" | "bfe" | "bfi");
+        let sources: Vec<Src> = rest
+            .iter()
+            .enumerate()
+            .map(|(i, r)| self.src(r, if narrow && i > 0 && opcode != "bfi" { 32 } else { b }))
+            .collect::<Result<_>>()?;
+        let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
+        let pick = |u: IntFn, s: IntFn| if signed { s } else { u };
+        let (cc, sat) = (mods.has("cc"), mods.has("sat"));
+        let f = match opcode {
+            "add" | "addc" | "sub" | "subc" if cc || opcode.ends_with('c') => {
+                return Ok(Op::Carry {
+                    w,
+                    subtract: opcode.starts_with("sub"),
+                    carry_in: opcode.ends_with('c'),
+                    carry_out: cc,
+                    d,
+                    a: at(0),
+                    b: at(1),
+                });
+            }
+            "mad" | "madc" if cc || opcode == "madc" => {
+                return Ok(Op::MadCarry {
+                    w,
+                    hi: mods.has("hi"),
+                    signed,
+                    carry_in: opcode == "madc",
+                    carry_out: cc,
+                    d,
+                    abc: Box::new([at(0), at(1), at(2)]),
+                });
+            }
+            "mul" | "mad" if mods.has("wide") => {
+                let c = (opcode == "mad").then(|| at(2));
+                return Ok(Op::Wide { signed, w, d, a: at(0), b: at(1), c });
+            }
+            "bfi" => {
+                let abcd = Box::new([at(0), at(1), at(2), at(3)]);
+                return Ok(Op::Bfi { w, d, abcd });
+            }
+            "add" if sat => IntFn::AddSatS,
+            "sub" if sat => IntFn::SubSatS,
+            "add" => IntFn::Add,
+            "sub" => IntFn::Sub,
+            "mul" if mods.has("hi") => pick(IntFn::MulHiU, IntFn::MulHiS),
+            "mul" => IntFn::Mul,
+            "mad" if mods.has("hi") => pick(IntFn::MadHiU, IntFn::MadHiS),
+            "mad" => IntFn::Mad,
+            "mul24" if mods.has("lo") => pick(IntFn::Mul24U, IntFn::Mul24S),
+            "div" => pick(IntFn::DivU, IntFn::DivS),
+            "rem" => pick(IntFn::RemU, IntFn::RemS),
+            "neg" => IntFn::Neg,
+            "abs" => IntFn::Abs,
+            "min" if !mods.has("relu") => pick(IntFn::MinU, IntFn::MinS),
+            "max" if !mods.has("relu") => pick(IntFn::MaxU, IntFn::MaxS),
+            "and" => IntFn::And,
+            "or" => IntFn::Or,
+            "xor" => IntFn::Xor,
+            "not" => IntFn::Not,
+            "cnot" => IntFn::Cnot,
+            "shl" => IntFn::Shl,
+            "shr" => pick(IntFn::ShrU, IntFn::ShrS),
+            "popc" => IntFn::Popc,
+            "clz" => IntFn::Clz,
+            "brev" => IntFn::Brev,
+            "bfind" if mods.has("shiftamt") => pick(IntFn::BfindShiftU, IntFn::BfindShiftS),
+            "bfind" => pick(IntFn::BfindU, IntFn::BfindS),
+            "bfe" => pick(IntFn::BfeU, IntFn::BfeS),
+            "sad" => pick(IntFn::SadU, IntFn::SadS),
+            "lop3" => {
+                let Src::Imm(table) = at(3) else { return Err("truth table".into()) };
+                IntFn::Lop3(table as u8)
+            }
+            "prmt" => IntFn::Prmt(
+                mods.find(|m| {
+                    Some(match m {
+                        "f4e" => PrmtMode::F4e,
+                        "b4e" => PrmtMode::B4e,
+                        "rc8" => PrmtMode::Rc8,
+                        "ecl" => PrmtMode::Ecl,
+                        "ecr" => PrmtMode::Ecr,
+                        "rc16" => PrmtMode::Rc16,
+                        _ => return None,
+                    })
+                })
+                .unwrap_or(PrmtMode::Index),
+            ),
+            "shf" => match (mods.has("l"), mods.has("wrap")) {
+                (true, true) => IntFn::FunnelLeftWrap,
+                (true, false) => IntFn::FunnelLeftClamp,
+                (false, true) => IntFn::FunnelRightWrap,
+                (false, false) => IntFn::FunnelRightClamp,
+            },
+            "dp4a" => match &mods.all[..] {
+                ["u32", "u32"] => IntFn::Dp4aUU,
+                ["s32", "s32"] => IntFn::Dp4aSS,
+                _ => return Err(String::new()),
+            },
+            _ => return Err(String::new()),
+        };
+        // `popc`, `clz` and `bfind` of 64 bits give 32.
+        Ok(Op::Int { f, w, d, a: at(0), b: at(1), c: at(2) })
+    }
+
+    pub(super) fn packed(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        let (ty, bits) = match mods.all.last() {
+            Some(&"f16x2") => (Float::F16, 32),
+            Some(&"f32x2") => (Float::F32, 64),
+            _ => (Float::Bf16, 32),
+        };
+        let f = match opcode {
+            "add" => FloatFn::Add,
+            "sub" => FloatFn::Sub,
+            "mul" => FloatFn::Mul,
+            "fma" if !mods.has("relu") => FloatFn::Fma,
+            "neg" => FloatFn::Neg,
+            "abs" => FloatFn::Abs,
+            "min" if mods.has("NaN") => FloatFn::MinNan,
+            "max" if mods.has("NaN") => FloatFn::MaxNan,
+            "min" => FloatFn::Min,
+            "max" => FloatFn::Max,
+            "ex2" => FloatFn::Ex2,
+            "tanh" => FloatFn::Tanh,
+            _ => return Err(String::new()),
+        };
+        let (d, rest) = o.split_first().ok_or("operands")?;
+        let d = self.dst(d)?;
+        let sources: Vec<Src> = rest.iter().map(|r| self.src(r, bits)).collect::<Result<_>>()?;
+        let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
+        let r = mods.rounding().unwrap_or(Rounding::NearestEven);
+        let (ftz, sat) = (mods.has("ftz"), mods.has("sat"));
+        Ok(Op::Packed { f, ty, r, ftz, sat, d, a: at(0), b: at(1), c: at(2) })
+    }
+
+    pub(super) fn select(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        match opcode {
+            "setp" | "set" => {
+                let cmp = mods.find(compare).ok_or("comparison")?;
+                let ty = mods.ty()?;
+                let combine = mods.find(|m| {
+                    Some(match m {
+                        "and" => BoolFn::And,
+                        "or" => BoolFn::Or,
+                        "xor" => BoolFn::Xor,
+                        _ => return None,
+                    })
+                });
+                let [d, a, b, rest @ ..] = o else { return Err("operands".into()) };
+                let (a, b) = (self.src(a, bits(ty))?, self.src(b, bits(ty))?);
+                let combine = match (combine, rest) {
+                    (Some(f), [c]) => Some((f, self.src(c, 1)?)),
+                    (None, []) => None,
+                    _ => return Err("operands".into()),
+                };
+                // `lo`, `ls`, `hi` and `hs` compare without sign whatever the type says.
+                let ty = match ty {
+                    Scalar::Int(bits, _) if mods.find(unsigned_compare).is_some() => {
+                        Scalar::Int(bits, false)
+                    }
+                    ty => ty,
+                };
+                if opcode == "setp" {
+                    let (d, q) = self.dst_pair(d)?;
+                    let ftz = mods.has("ftz");
+                    return Ok(Op::Setp { cmp, ty, ftz, d, q, a, b, combine });
+                }
+                let to = mods.all.iter().find_map(|m| scalar(m)).ok_or("type")?;
+                Ok(Op::Set { cmp, ty, to, d: self.dst(d)?, a, b, combine })
+            }
+            "selp" => {
+                let [d, a, b, p] = o else { return Err("operands".into()) };
+                let width = bits(mods.ty()?);
+                Ok(Op::Selp {
+                    wide: width == 64,
+                    d: self.dst(d)?,
+                    a: self.src(a, width)?,
+                    b: self.src(b, width)?,
+                    p: self.src(p, 1)?,
+                })
+            }
+            "slct" => {
+                let [d, a, b, c] = o else { return Err("operands".into()) };
+                let first = mods.all.iter().find_map(|m| scalar(m)).ok_or("type")?;
+                Ok(Op::Slct {
+                    ty: mods.ty()?,
+                    wide: bits(first) == 64,
+                    d: self.dst(d)?,
+                    a: self.src(a, bits(first))?,
+                    b: self.src(b, bits(first))?,
+                    c: self.src(c, 32)?,
+                })
+            }
+            _ => {
+                let [d, a] = o else { return Err("operands".into()) };
+                let Scalar::Float(ty) = mods.ty()? else { return Err("type".into()) };
+                let property = mods
+                    .find(|m| {
+                        Some(match m {
+                            "finite" => TestProperty::Finite,
+                            "infinite" => TestProperty::Infinite,
+                            "number" => TestProperty::Number,
+                            "notanumber" => TestProperty::NotANumber,
+                            "normal" => TestProperty::Normal,
+                            "subnormal" => TestProperty::Subnormal,
+                            _ => return None,
+                        })
+                    })
+                    .ok_or("property")?;
+                let a = self.src(a, bits(Scalar::Float(ty)))?;
+                Ok(Op::TestP { property, ty, d: self.dst(d)?, a })
+            }
+        }
+    }
+}
+
+fn compare(m: &str) -> Option<Compare> {
+    Some(match m {
+        "eq" => Compare::Eq,
+        "ne" => Compare::Ne,
+        "lt" | "lo" => Compare::Lt,
+        "le" | "ls" => Compare::Le,
+        "gt" | "hi" => Compare::Gt,
+        "ge" | "hs" => Compare::Ge,
+        "equ" => Compare::Equ,
+        "neu" => Compare::Neu,
+        "ltu" => Compare::Ltu,
+        "leu" => Compare::Leu,
+        "gtu" => Compare::Gtu,
+        "geu" => Compare::Geu,
+        "num" => Compare::Num,
+        "nan" => Compare::Nan,
+        _ => return None,
+    })
+}
+
+fn unsigned_compare(m: &str) -> Option<()> {
+    matches!(m, "lo" | "ls" | "hi" | "hs").then_some(())
+}

@@ -1,0 +1,243 @@
+//! Barriers in memory and asynchronous copies.
+
+use super::*;
+
+impl Decoder<'_> {
+    pub(super) fn mbarrier(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        let cluster = mods.has("shared::cluster");
+        let action = mods.all.first().copied().unwrap_or("");
+        let op = match (action, o) {
+            ("init", [a, n]) => {
+                MbarrierOp::Init { addr: self.shared_addr(mods, a)?, count: self.src(n, 32)? }
+            }
+            ("inval", [a]) => MbarrierOp::Inval { addr: self.shared_addr(mods, a)? },
+            ("arrive" | "arrive_drop", _) => {
+                let (state, rest) = match o {
+                    [Operand::Address(_), ..] => (Dst::Sink, o),
+                    [d, rest @ ..] => (self.dst(d)?, rest),
+                    [] => return Err("operands".into()),
+                };
+                let (a, amount) = match rest {
+                    [a] => (a, None),
+                    [a, n] => (a, Some(self.src(n, 32)?)),
+                    _ => return Err("operands".into()),
+                };
+                let expects = mods.has("expect_tx");
+                MbarrierOp::Arrive {
+                    addr: self.shared_addr(mods, a)?,
+                    remote: cluster,
+                    relaxed: mods.has("relaxed"),
+                    scope: mods.scope(Scope::Cta),
+                    count: if expects { None } else { amount },
+                    tx: if expects { amount } else { None },
+                    state,
+                    drop: action == "arrive_drop",
+                    no_complete: mods.has("noComplete"),
+                }
+            }
+            ("expect_tx" | "complete_tx", [a, n]) => MbarrierOp::Tx {
+                addr: self.shared_addr(mods, a)?,
+                amount: self.src(n, 32)?,
+                complete: action == "complete_tx",
+            },
+            ("test_wait" | "try_wait", [d, a, phase, ..]) => {
+                let parity = mods.has("parity");
+                MbarrierOp::Wait {
+                    blocking: action == "try_wait",
+                    parity,
+                    d: self.dst(d)?,
+                    addr: self.shared_addr(mods, a)?,
+                    relaxed: mods.has("relaxed"),
+                    scope: mods.scope(Scope::Cta),
+                    phase: self.src(phase, if parity { 32 } else { 64 })?,
+                }
+            }
+            ("pending_count", [d, state]) => {
+                MbarrierOp::PendingCount { d: self.dst(d)?, state: self.src(state, 64)? }
+            }
+            _ => return Err(String::new()),
+        };
+        Ok(Op::Mbarrier(Box::new(op)))
+    }
+
+    pub(super) fn copy(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        let has = |m: &str| mods.has(m);
+        if !has("async") {
+            return Err(String::new());
+        }
+        let number = |o: &Operand| match o {
+            Operand::Int(n) => Ok(*n as u32),
+            _ => Err(String::from("the number of groups must be a literal")),
+        };
+        let op = if has("bulk") {
+            if has("commit_group") {
+                AsyncOp::BulkCommit
+            } else if has("wait_group") {
+                let [n] = o else { return Err("operands".into()) };
+                AsyncOp::BulkWait { groups: number(n)?, read: has("read") }
+            } else if has("prefetch") {
+                return Ok(Op::Nop);
+            } else if has("tensor") {
+                return self.tensor_copy(mods, o);
+            } else {
+                return self.bulk_copy(mods, o);
+            }
+        } else if has("commit_group") {
+            AsyncOp::SmallCommit
+        } else if has("wait_group") {
+            let [n] = o else { return Err("operands".into()) };
+            AsyncOp::SmallWait { groups: number(n)? }
+        } else if has("wait_all") {
+            AsyncOp::SmallWaitAll
+        } else if has("mbarrier") {
+            let [a] = o else { return Err("operands".into()) };
+            AsyncOp::SmallArrive { addr: self.shared_addr(mods, a)?, no_increment: has("noinc") }
+        } else {
+            let [dst, src, Operand::Int(bytes), rest @ ..] = o else {
+                return Err("operands".into());
+            };
+            let size = match rest {
+                [Operand::Register(id), ..] => match self.slot_src(*id) {
+                    Src::Pred(_) => return Err("ignore-src".into()),
+                    size => Some(size),
+                },
+                [Operand::Int(n), ..] => Some(Src::Imm(*n as u64)),
+                _ => None,
+            };
+            AsyncOp::Small {
+                dst: self.addr(dst)?,
+                src: self.addr(src)?,
+                bytes: *bytes as u32,
+                size,
+            }
+        };
+        Ok(Op::Async(Box::new(op)))
+    }
+
+    /// Which way a bulk copy goes: destination, then source, in the order of the modifiers.
+    pub(super) fn direction(mods: &Mods) -> Result<(MemSpace, MemSpace)> {
+        let mut spaces = mods.all.iter().filter_map(|m| {
+            Some(match *m {
+                "global" => MemSpace::Global,
+                "shared::cta" => MemSpace::Shared,
+                "shared::cluster" => MemSpace::SharedCluster,
+                _ => return None,
+            })
+        });
+        match (spaces.next(), spaces.next()) {
+            (Some(to), Some(from)) => Ok((to, from)),
+            _ => Err("two state spaces".into()),
+        }
+    }
+
+    pub(super) fn reduction(&self, mods: &Mods, ty: &str) -> Result<AtomFn> {
+        let float = match scalar(ty) {
+            Some(Scalar::Float(float)) => Some(float),
+            _ => None,
+        };
+        let signed = ty.starts_with('s');
+        mods.find(|m| {
+            Some(match (m, float) {
+                ("add", Some(float)) => AtomFn::AddF(float),
+                ("min", Some(float)) => AtomFn::MinF(float),
+                ("max", Some(float)) => AtomFn::MaxF(float),
+                ("add", None) => AtomFn::Add,
+                ("inc", _) => AtomFn::Inc,
+                ("dec", _) => AtomFn::Dec,
+                ("min", None) if signed => AtomFn::MinS,
+                ("max", None) if signed => AtomFn::MaxS,
+                ("min", None) => AtomFn::MinU,
+                ("max", None) => AtomFn::MaxU,
+                ("and", _) => AtomFn::And,
+                ("or", _) => AtomFn::Or,
+                ("xor", _) => AtomFn::Xor,
+                _ => return None,
+            })
+        })
+        .ok_or_else(|| "operation".into())
+    }
+
+    pub(super) fn bulk_copy(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        let (to, from) = Self::direction(mods)?;
+        let reduce = mods.all.first() == Some(&"reduce");
+        let op = match (to, o) {
+            (MemSpace::Shared | MemSpace::SharedCluster, [dst, src, bytes, bar, rest @ ..])
+                if !reduce =>
+            {
+                let multicast = match rest {
+                    [mask, ..] if mods.has("multicast::cluster") => Some(self.src(mask, 16)?),
+                    _ => None,
+                };
+                AsyncOp::BulkIn {
+                    dst: self.addr(dst)?,
+                    src: self.addr(src)?,
+                    from,
+                    bytes: self.src(bytes, 32)?,
+                    bar: self.addr(bar)?,
+                    multicast,
+                }
+            }
+            (MemSpace::Global, [dst, src, bytes, ..]) => {
+                let reduce = if reduce {
+                    let ty = mods.last();
+                    let width = bits(scalar(ty).ok_or("type")?) / 8;
+                    Some((self.reduction(mods, ty)?, width))
+                } else {
+                    None
+                };
+                if mods.has("cp_mask") {
+                    return Err("byte mask".into());
+                }
+                AsyncOp::BulkOut {
+                    dst: self.addr(dst)?,
+                    src: self.addr(src)?,
+                    bytes: self.src(bytes, 32)?,
+                    reduce,
+                }
+            }
+            _ => return Err(String::new()),
+        };
+        Ok(Op::Async(Box::new(op)))
+    }
+
+    pub(super) fn tensor_copy(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        if mods
+            .find(|m| (m.starts_with("im2col") || m.starts_with("tile::")).then_some(()))
+            .is_some()
+        {
+            return Err("only the tile mode is executed".into());
+        }
+        let (to, _) = Self::direction(mods)?;
+        let op = match (to, o) {
+            (MemSpace::Shared | MemSpace::SharedCluster, [dst, map, bar, rest @ ..]) => {
+                let (map, coordinates) = self.tensor_addr(map)?;
+                let multicast = match rest {
+                    [mask, ..] if mods.has("multicast::cluster") => Some(self.src(mask, 16)?),
+                    _ => None,
+                };
+                AsyncOp::TensorIn {
+                    dst: self.addr(dst)?,
+                    map,
+                    coordinates,
+                    bar: self.addr(bar)?,
+                    multicast,
+                }
+            }
+            (MemSpace::Global, [map, src, ..]) => {
+                let (map, coordinates) = self.tensor_addr(map)?;
+                let reduce = if mods.all.first() == Some(&"reduce") {
+                    // The type comes from the map.
+                    mods.find(|m| {
+                        matches!(m, "add" | "min" | "max" | "and" | "or" | "xor" | "inc" | "dec")
+                            .then(|| Box::<str>::from(m))
+                    })
+                } else {
+                    None
+                };
+                AsyncOp::TensorOut { map, coordinates, src: self.addr(src)?, reduce }
+            }
+            _ => return Err(String::new()),
+        };
+        Ok(Op::Async(Box::new(op)))
+    }
+}

@@ -1,0 +1,160 @@
+//! Loads, stores, atomics and fences.
+
+use super::*;
+
+impl Decoder<'_> {
+    pub(super) fn access(&mut self, mods: &Mods, operand: &Operand) -> Result<Access> {
+        let space = mods
+            .find(|m| {
+                Some(match m {
+                    "global" | "const" => MemSpace::Global,
+                    "shared" | "shared::cta" => MemSpace::Shared,
+                    "shared::cluster" => MemSpace::SharedCluster,
+                    "local" => MemSpace::Local,
+                    "param" | "param::entry" | "param::func" => MemSpace::Param,
+                    _ => return None,
+                })
+            })
+            .unwrap_or(MemSpace::Generic);
+        let addr = self.addr(operand)?;
+        // Parameters of functions and calls live in the frame.
+        let space = match (space, addr.base) {
+            (MemSpace::Param, Src::Local(_)) => MemSpace::Local,
+            (MemSpace::Generic, Src::Local(_)) => MemSpace::Local,
+            (MemSpace::Generic, Src::Param(_)) => MemSpace::Param,
+            (MemSpace::Generic, Src::Symbol(var, _)) => match self.names.vars[var as usize].space {
+                ptx::Space::Shared => MemSpace::Shared,
+                _ => MemSpace::Global,
+            },
+            (space, _) => space,
+        };
+        let ty = mods.ty().or_else(|e| {
+            if mods.has("f16x2") || mods.has("bf16x2") {
+                Ok(Scalar::Int(32, false))
+            } else {
+                Err(e)
+            }
+        })?;
+        let strong =
+            ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|m| mods.has(m));
+        Ok(Access {
+            space,
+            bytes: bits(ty) / 8,
+            signed: matches!(ty, Scalar::Int(_, true)),
+            strong,
+            order: mods.order(),
+            scope: mods.scope(if mods.has("volatile") || mods.has("mmio") {
+                Scope::Sys
+            } else {
+                Scope::Gpu
+            }),
+            addr,
+        })
+    }
+
+    /// `fence` and `membar`.
+    pub(super) fn fence(opcode: &str, mods: &Mods) -> Op {
+        let has = |m: &str| mods.has(m);
+        Op::Fence(if has("mbarrier_init") {
+            FenceOp::MbarrierInit
+        } else if has("proxy") {
+            let asynchronous = has("async") || has("async::generic");
+            let shared = ["shared::cta", "shared::cluster", "sync_restrict::shared::cta"]
+                .iter()
+                .chain(&["sync_restrict::shared::cluster"])
+                .any(|m| has(m));
+            match (asynchronous, shared, has("global")) {
+                (false, ..) => FenceOp::Other,
+                (true, false, false) => FenceOp::Proxy { shared: true, global: true },
+                (true, shared, global) => FenceOp::Proxy { shared, global },
+            }
+        } else {
+            let both = !has("acquire") && !has("release");
+            FenceOp::Thread {
+                acquire: both || has("acquire"),
+                release: both || has("release"),
+                sequential: opcode == "membar" || has("sc"),
+                scope: mods.scope(Scope::Sys),
+            }
+        })
+    }
+
+    pub(super) fn memory(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        if mods.has("async") {
+            return Err(String::new());
+        }
+        match (opcode, o) {
+            ("ld" | "ldu", [d, a, ..]) => {
+                let access = self.access(mods, a)?;
+                Ok(match d {
+                    Operand::Vector(parts) => Op::LdVec {
+                        access,
+                        d: parts.iter().map(|p| self.dst(p)).collect::<Result<_>>()?,
+                    },
+                    d => Op::Ld { access, d: self.dst(d)? },
+                })
+            }
+            ("st", [a, value, ..]) => {
+                let access = self.access(mods, a)?;
+                let width = access.bytes * 8;
+                Ok(match value {
+                    Operand::Vector(parts) => Op::StVec {
+                        access,
+                        a: parts.iter().map(|p| self.src(p, width)).collect::<Result<_>>()?,
+                    },
+                    value => Op::St { access, a: self.src(value, width)? },
+                })
+            }
+            ("atom" | "red", _) => {
+                let (d, rest) = match (opcode, o) {
+                    ("atom", [d, rest @ ..]) => (self.dst(d)?, rest),
+                    _ => (Dst::Sink, o),
+                };
+                let [a, b, rest @ ..] = rest else { return Err("operands".into()) };
+                let mut access = self.access(mods, a)?;
+                access.strong = true;
+                if access.order == Order::Weak {
+                    access.order = Order::Relaxed;
+                }
+                access.signed = false;
+                let float = match mods.ty() {
+                    Ok(Scalar::Float(float)) => Some(float),
+                    _ => None,
+                };
+                let signed = mods.signed();
+                let f = mods
+                    .find(|m| {
+                        Some(match (m, float) {
+                            ("add", _) if mods.has("f16x2") => AtomFn::AddF16x2,
+                            ("add", _) if mods.has("bf16x2") => AtomFn::AddBf16x2,
+                            ("add", Some(float)) => AtomFn::AddF(float),
+                            ("min", Some(float)) => AtomFn::MinF(float),
+                            ("max", Some(float)) => AtomFn::MaxF(float),
+                            ("add", None) => AtomFn::Add,
+                            ("inc", _) => AtomFn::Inc,
+                            ("dec", _) => AtomFn::Dec,
+                            ("min", None) if signed => AtomFn::MinS,
+                            ("max", None) if signed => AtomFn::MaxS,
+                            ("min", None) => AtomFn::MinU,
+                            ("max", None) => AtomFn::MaxU,
+                            ("and", _) => AtomFn::And,
+                            ("or", _) => AtomFn::Or,
+                            ("xor", _) => AtomFn::Xor,
+                            ("exch", _) => AtomFn::Exch,
+                            ("cas", _) => AtomFn::Cas,
+                            _ => return None,
+                        })
+                    })
+                    .ok_or("operation")?;
+                let width = access.bytes * 8;
+                let b = self.src(b, width)?;
+                let c = match (f, rest) {
+                    (AtomFn::Cas, [c, ..]) => self.src(c, width)?,
+                    _ => UNUSED,
+                };
+                Ok(Op::Atom { f, access, d, b, c })
+            }
+            _ => Err("operands".into()),
+        }
+    }
+}

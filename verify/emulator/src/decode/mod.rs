@@ -1,0 +1,408 @@
+//! The parsed module to the decoded program.
+//!
+//! Each mnemonic is read here once; what is not known becomes [`Op::Unknown`], which is an error
+//! only when it is executed.
+
+mod arithmetic;
+mod asynchronous;
+mod control;
+mod memory;
+mod mods;
+mod moves;
+mod tensor;
+
+use crate::async_ops::{AsyncOp, MbarrierOp};
+use crate::detect::{FenceOp, Order};
+use crate::flow;
+use crate::ir::*;
+use crate::tensor::TensorOp;
+use crate::value::{Float, Format, Rounding};
+use baton_ptx as ptx;
+use mods::{Mods, bits, scalar};
+use ptx::{Operand, Symbol, TypeKind};
+use std::collections::HashMap;
+
+/// Why an instruction is not known.
+type Result<T, E = String> = std::result::Result<T, E>;
+
+/// A variable of the module, or one declared in static space inside a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Var {
+    pub name: Box<str>,
+    pub space: ptx::Space,
+    pub align: u32,
+    /// `None`: dynamic shared memory.
+    pub bytes: Option<u64>,
+    pub ty: ptx::Type,
+    pub init: Vec<ptx::Initial>,
+    /// Declared `.extern` with a length: nothing here defines it.
+    pub undefined: bool,
+}
+
+/// What an instruction may name: the functions and variables of the module.
+pub(crate) struct Names {
+    pub functions: HashMap<Box<str>, u32>,
+    pub variables: HashMap<Box<str>, u32>,
+    /// Names that nothing defines, by number; calls to them fail when executed.
+    pub unresolved: Vec<Box<str>>,
+    pub vars: Vec<Var>,
+}
+
+#[derive(Clone, Copy)]
+enum Slot {
+    P(u32),
+    R16(u32),
+    R32(u32),
+    R64(u32),
+    R128(u32),
+}
+
+fn round_up(n: u32, align: u32) -> u32 {
+    n.div_ceil(align.max(1)) * align.max(1)
+}
+
+pub(crate) fn var(v: &ptx::Variable) -> Var {
+    let dynamic = v.space == ptx::Space::Shared && v.bytes.is_none();
+    Var {
+        name: v.name.clone(),
+        space: v.space,
+        align: v.align,
+        bytes: if dynamic { None } else { Some(v.bytes.unwrap_or(0)) },
+        ty: v.ty,
+        init: v.init.clone(),
+        undefined: v.linkage == ptx::Linkage::Extern && !dynamic,
+    }
+}
+
+/// Decodes one function that has a body.
+pub(crate) fn function(
+    module: &ptx::Module,
+    function: &ptx::Function,
+    body: &ptx::Body,
+    names: &mut Names,
+) -> Func {
+    let entry = function.kind == ptx::FunctionKind::Entry;
+    let mut func = Func {
+        name: function.name.clone(),
+        code: Vec::with_capacity(body.instructions.len() + 1),
+        n32: 0,
+        n64: 0,
+        np: 0,
+        local: 0,
+        params: Vec::new(),
+        returns: Vec::new(),
+        shared: Vec::new(),
+        callees: Vec::new(),
+        indirect: false,
+    };
+    let slots = body
+        .registers
+        .iter()
+        .map(|r| {
+            let lanes = u32::from(r.lanes);
+            let take = |n: &mut u32, by: u32| {
+                let slot = *n;
+                *n += by * lanes;
+                slot
+            };
+            match (r.ty.kind, r.ty.bits) {
+                (TypeKind::Predicate, _) => Slot::P(take(&mut func.np, 1)),
+                (_, 0..=16) => Slot::R16(take(&mut func.n32, 1)),
+                (_, 17..=32) => Slot::R32(take(&mut func.n32, 1)),
+                (_, 33..=64) => Slot::R64(take(&mut func.n64, 1)),
+                _ => Slot::R128(take(&mut func.n64, 2)),
+            }
+        })
+        .collect();
+    let place = |bytes: u32, align: u32, local: &mut u32| {
+        let at = round_up(*local, align);
+        *local = at + bytes;
+        (at, bytes)
+    };
+    if entry {
+        let mut size = 0;
+        for p in &function.params {
+            func.params.push(place(p.bytes as u32, p.align, &mut size));
+        }
+    } else {
+        for p in &function.returns {
+            func.returns.push(place(p.bytes as u32, p.align, &mut func.local));
+        }
+        for p in &function.params {
+            func.params.push(place(p.bytes as u32, p.align, &mut func.local));
+        }
+    }
+    let locals = body
+        .variables
+        .iter()
+        .map(|v| match v.space {
+            ptx::Space::Local | ptx::Space::Param | ptx::Space::Reg => {
+                Local::Frame(place(v.bytes.unwrap_or(0) as u32, v.align, &mut func.local))
+            }
+            _ => {
+                names.vars.push(var(v));
+                Local::Module(names.vars.len() as u32 - 1)
+            }
+        })
+        .collect();
+    func.local = round_up(func.local, 16);
+    let mut d = Decoder { body, names, slots, locals, entry, func };
+    let joins = flow::reconvergence(body);
+    for (i, instruction) in body.instructions.iter().enumerate() {
+        let op = d.op(instruction, joins.of_branch[i]).unwrap_or_else(|why| {
+            let text = module.text(instruction);
+            Op::Unknown(if why.is_empty() { text } else { format!("{text} ({why})") }.into())
+        });
+        let guard = instruction.guard.map_or(0, |g| match d.slots[g.register.0 as usize] {
+            Slot::P(slot) => (slot << 1 | u32::from(g.negated)) + 1,
+            _ => 0,
+        });
+        let line = instruction.line;
+        d.func.code.push(Inst { guard, join_point: joins.is_join[i], line, op });
+    }
+    // Falling off the end is a return.
+    let line = module.source[..body.span.end].matches('\n').count() as u32 + 1;
+    let join_point = joins.is_join[body.instructions.len()];
+    d.func.code.push(Inst { guard: 0, join_point, line, op: Op::Ret });
+    d.func
+}
+
+enum Local {
+    Frame((u32, u32)),
+    Module(u32),
+}
+
+struct Decoder<'m> {
+    body: &'m ptx::Body,
+    names: &'m mut Names,
+    slots: Vec<Slot>,
+    locals: Vec<Local>,
+    entry: bool,
+    func: Func,
+}
+
+const UNUSED: Src = Src::Imm(0);
+
+impl Decoder<'_> {
+    // ---- operands ----
+
+    fn slot_src(&self, id: ptx::RegId) -> Src {
+        match self.slots[id.0 as usize] {
+            Slot::P(s) => Src::Pred(s),
+            Slot::R16(s) | Slot::R32(s) => Src::R32(s),
+            Slot::R64(s) => Src::R64(s),
+            Slot::R128(s) => Src::R128(s),
+        }
+    }
+
+    fn slot_dst(&self, id: ptx::RegId) -> Dst {
+        match self.slots[id.0 as usize] {
+            Slot::P(s) => Dst::Pred(s),
+            Slot::R16(s) => Dst::R16(s),
+            Slot::R32(s) => Dst::R32(s),
+            Slot::R64(s) => Dst::R64(s),
+            Slot::R128(s) => Dst::R128(s),
+        }
+    }
+
+    fn symbol(&mut self, symbol: &Symbol, offset: i64) -> Result<Src> {
+        let frame = |at: u32| Src::Local(at.wrapping_add(offset as u32));
+        Ok(match symbol {
+            Symbol::Param(i) => {
+                let at = self.func.params[*i as usize].0;
+                if self.entry { Src::Param(at.wrapping_add(offset as u32)) } else { frame(at) }
+            }
+            Symbol::Return(i) => frame(self.func.returns[*i as usize].0),
+            Symbol::Local(id) => match self.locals[id.0 as usize] {
+                Local::Frame((at, _)) => frame(at),
+                Local::Module(var) => self.variable(var, offset),
+            },
+            Symbol::Global(name) => {
+                if let Some(&var) = self.names.variables.get(name) {
+                    self.variable(var, offset)
+                } else if let Some(&f) = self.names.functions.get(name) {
+                    self.func.callees.push(f);
+                    Src::Function(f)
+                } else {
+                    return Err(format!("`{name}` is not defined"));
+                }
+            }
+        })
+    }
+
+    fn variable(&mut self, var: u32, offset: i64) -> Src {
+        let shared = self.names.vars[var as usize].space == ptx::Space::Shared;
+        if shared && !self.func.shared.contains(&var) {
+            self.func.shared.push(var);
+        }
+        Src::Symbol(var, offset)
+    }
+
+    /// A value; literals take the width `bits`.
+    fn src(&mut self, operand: &Operand, bits: u8) -> Result<Src> {
+        Ok(match operand {
+            Operand::Register(id) => self.slot_src(*id),
+            Operand::Not(id) => match self.slot_src(*id) {
+                Src::Pred(slot) => Src::NotPred(slot),
+                _ => return Err("`!` before a register that is no predicate".into()),
+            },
+            Operand::Component(id, lane) => match self.slot_src(*id) {
+                Src::R32(s) => Src::R32(s + u32::from(*lane)),
+                Src::R64(s) => Src::R64(s + u32::from(*lane)),
+                _ => return Err("component".into()),
+            },
+            Operand::Int(value) => match bits {
+                // A literal of a wider instruction is sign extended; a narrower one is cut.
+                1..64 => Src::Imm(*value as u64 & ((1u64 << bits) - 1)),
+                _ => Src::Imm(*value as u64),
+            },
+            Operand::F32(value) if bits == 64 => {
+                Src::Imm(f64::from(f32::from_bits(*value)).to_bits())
+            }
+            Operand::F32(value) => Src::Imm(u64::from(*value)),
+            Operand::F64(value) if bits == 32 => {
+                Src::Imm(u64::from((f64::from_bits(*value) as f32).to_bits()))
+            }
+            Operand::F64(value) => Src::Imm(*value),
+            Operand::Special(name) => Src::Special(special(name)?),
+            Operand::Symbol(symbol, offset) => self.symbol(symbol, *offset)?,
+            _ => return Err("operand".into()),
+        })
+    }
+
+    fn dst(&mut self, operand: &Operand) -> Result<Dst> {
+        Ok(match operand {
+            Operand::Register(id) => self.slot_dst(*id),
+            Operand::Component(id, lane) => match self.slot_dst(*id) {
+                Dst::R16(s) => Dst::R16(s + u32::from(*lane)),
+                Dst::R32(s) => Dst::R32(s + u32::from(*lane)),
+                Dst::R64(s) => Dst::R64(s + u32::from(*lane)),
+                _ => return Err("component".into()),
+            },
+            Operand::Sink => Dst::Sink,
+            _ => return Err("destination".into()),
+        })
+    }
+
+    /// `d|p`, or `d` alone.
+    fn dst_pair(&mut self, operand: &Operand) -> Result<(Dst, Dst)> {
+        match operand {
+            Operand::Pair(d, p) => Ok((self.dst(d)?, self.dst(p)?)),
+            d => Ok((self.dst(d)?, Dst::Sink)),
+        }
+    }
+
+    fn addr(&mut self, operand: &Operand) -> Result<Addr> {
+        Ok(match operand {
+            Operand::Address(a) => match &a.base {
+                ptx::Base::Register(id) => Addr { base: self.slot_src(*id), offset: a.offset },
+                ptx::Base::Symbol(s) => Addr { base: self.symbol(s, a.offset)?, offset: 0 },
+                ptx::Base::Absolute => Addr { base: Src::Imm(a.offset as u64), offset: 0 },
+            },
+            _ => return Err("not an address".into()),
+        })
+    }
+
+    /// `[map, {x, y}]`
+    fn tensor_addr(&mut self, operand: &Operand) -> Result<(Addr, Box<[Src]>)> {
+        let map = self.addr(operand)?;
+        let Operand::Address(ptx::Address { items, .. }) = operand else {
+            return Err("not an address".into());
+        };
+        let [Operand::Vector(coordinates)] = &items[..] else {
+            return Err("not one list of coordinates".into());
+        };
+        let coordinates = coordinates.iter().map(|c| self.src(c, 32)).collect::<Result<_>>()?;
+        Ok((map, coordinates))
+    }
+
+    /// An address of shared memory: 32 bits where the space is named, else generic.
+    fn shared_addr(&mut self, mods: &Mods, operand: &Operand) -> Result<(Addr, MemSpace)> {
+        let addr = self.addr(operand)?;
+        let space = if mods.has("shared::cluster") {
+            MemSpace::SharedCluster
+        } else if mods.has("shared") || mods.has("shared::cta") {
+            MemSpace::Shared
+        } else if let Src::Symbol(..) = addr.base {
+            MemSpace::Shared
+        } else {
+            MemSpace::Generic
+        };
+        Ok((addr, space))
+    }
+
+    // ---- instructions ----
+
+    fn op(&mut self, i: &ptx::Instruction, join: u32) -> Result<Op> {
+        let mods = Mods { all: i.modifiers().collect() };
+        let o = &i.operands[..];
+        let opcode = i.opcode();
+        match opcode {
+            "ld" | "ldu" | "st" | "atom" | "red" => self.memory(opcode, &mods, o),
+            "mbarrier" => self.mbarrier(&mods, o),
+            "cp" => self.copy(&mods, o),
+            "tcgen05" => self.tensor(&mods, o),
+            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => {
+                self.control(opcode, &mods, o, join)
+            }
+            "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
+                self.collective(opcode, &mods, o)
+            }
+            "membar" | "fence" => Ok(Self::fence(opcode, &mods)),
+            "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "setmaxnreg"
+            | "pmevent" | "discard" | "applypriority" => Ok(Op::Nop),
+            "createpolicy" => match o {
+                [d, ..] => Ok(Op::Mov { d: self.dst(d)?, a: UNUSED }),
+                _ => Err("operands".into()),
+            },
+            "mov" | "cvta" | "isspacep" | "mapa" | "getctarank" | "cvt" => {
+                self.moves(opcode, &mods, o)
+            }
+            "setp" | "set" | "selp" | "slct" | "testp" => self.select(opcode, &mods, o),
+            _ => self.arithmetic(opcode, &mods, o),
+        }
+    }
+}
+
+fn special(name: &str) -> Result<Special> {
+    let (base, part) = name.split_once('.').unwrap_or((name, "x"));
+    let axis = match part {
+        "x" => 0,
+        "y" => 1,
+        "z" => 2,
+        "w" => 3,
+        _ => return Err("component".into()),
+    };
+    Ok(match base {
+        "%tid" => Special::Tid(axis),
+        "%ntid" => Special::Ntid(axis),
+        "%ctaid" => Special::Ctaid(axis),
+        "%nctaid" => Special::Nctaid(axis),
+        "%laneid" => Special::LaneId,
+        "%warpid" => Special::WarpId,
+        "%nwarpid" => Special::NwarpId,
+        "%smid" => Special::SmId,
+        "%nsmid" => Special::NsmId,
+        "%gridid" => Special::GridId,
+        "%is_explicit_cluster" => Special::IsExplicitCluster,
+        "%clusterid" => Special::ClusterId(axis),
+        "%nclusterid" => Special::NclusterId(axis),
+        "%cluster_ctaid" => Special::ClusterCtaid(axis),
+        "%cluster_nctaid" => Special::ClusterNctaid(axis),
+        "%cluster_ctarank" => Special::ClusterCtarank,
+        "%cluster_nctarank" => Special::ClusterNctarank,
+        "%lanemask_eq" => Special::LanemaskEq,
+        "%lanemask_le" => Special::LanemaskLe,
+        "%lanemask_lt" => Special::LanemaskLt,
+        "%lanemask_ge" => Special::LanemaskGe,
+        "%lanemask_gt" => Special::LanemaskGt,
+        "%clock" | "%clock64" => Special::Clock,
+        "%clock_hi" => Special::ClockHi,
+        "%globaltimer" | "%globaltimer_lo" => Special::GlobalTimer,
+        "%globaltimer_hi" => Special::GlobalTimerHi,
+        "%dynamic_smem_size" => Special::DynamicSmem,
+        "%total_smem_size" | "%aggr_smem_size" => Special::TotalSmem,
+        "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" => Special::Zero,
+        _ => return Err(format!("`{name}` has no value here")),
+    })
+}
