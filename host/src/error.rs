@@ -295,6 +295,20 @@ pub enum BadLaunch {
         passed: usize,
     },
 
+    /// Kernel crate and compiled kernel disagree about the launch.
+    #[error(
+        "it was compiled for {compiled} {what}, but the call has {called}: the kernel crate was built with other features or `cfg`s for the host than \
+         for the device, or the image is of another version; give `Builder` and the host's dependency the same features, and build both again"
+    )]
+    WrongShape {
+        /// Of what.
+        what: &'static str,
+        /// In the kernel.
+        compiled: String,
+        /// In the call.
+        called: String,
+    },
+
     /// The cluster shape was compiled in, and the call has another.
     #[error(
         "it was compiled for clusters of {compiled:?}, but the call has {called:?}: image and kernel crate are of different versions, build both again"

@@ -55,6 +55,22 @@ pub struct KernelInfo {
     pub stack_bytes: u32,
     /// Bytes of static shared memory of a CTA.
     pub static_shared: u32,
+    /// The launch that its code was compiled for; `None` for PTX that `#[baton::kernel]` did not make.
+    pub declared: Option<Declared>,
+}
+
+/// What `#[baton::kernel]` wrote into the compiled kernel about its launches. The kernel crate is compiled twice, and a
+/// call comes from the host's half: a launch compares the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Threads of a CTA: x, y, z.
+    pub threads: [u32; 3],
+    /// CTAs of a cluster; all zero for a kernel without clusters.
+    pub cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Bytes of each parameter.
+    pub parameters: &'static [u64],
 }
 
 /// The [`Image`] of the kernel crate of that name (with underscores), which `build.rs` has built.

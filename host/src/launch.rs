@@ -10,6 +10,7 @@ use baton_emulator::Hazard;
 
 use crate::device::{Backend, Device};
 use crate::error::BadLaunch;
+use crate::image::Declared;
 use crate::module::Module;
 
 /// How many CTAs to launch: x, y, z.
@@ -95,6 +96,9 @@ pub(crate) fn check(
         };
         return Err(BadLaunch::UnknownKernel { module: module.name(), known });
     };
+    if let Some(declared) = &kernel.declared {
+        compare(declared, call)?;
+    }
     if let Some(&(parameter, _)) = call.devices().iter().find(|(_, id)| *id != device.id()) {
         return Err(BadLaunch::ForeignMemory { parameter });
     }
@@ -152,6 +156,40 @@ pub(crate) fn check(
             limit: limits.shared,
             device: name(),
         });
+    }
+    Ok(())
+}
+
+/// Refuses a call that the host's half of the kernel crate made for another kernel than the device's half became.
+fn compare(declared: &Declared, call: &Call<'_>) -> Result<(), BadLaunch> {
+    let shape = call.shape();
+    let wrong = |what, compiled, called| Err(BadLaunch::WrongShape { what, compiled, called });
+    if declared.threads != shape.threads {
+        let [compiled, called] =
+            [declared.threads, shape.threads].map(|threads| format!("{threads:?}"));
+        return wrong("threads", compiled, called);
+    }
+    let cluster = shape.cluster.unwrap_or([0; 3]);
+    if declared.cluster != cluster {
+        let [compiled, called] = [declared.cluster, cluster].map(|cluster| match cluster {
+            [0, 0, 0] => "no cluster".to_owned(),
+            ctas => format!("{ctas:?}"),
+        });
+        return wrong("CTAs of a cluster", compiled, called);
+    }
+    if declared.dynamic_shared != shape.dynamic_shared {
+        let [compiled, called] =
+            [declared.dynamic_shared, shape.dynamic_shared].map(|bytes| bytes.to_string());
+        return wrong("bytes of dynamic shared memory", compiled, called);
+    }
+    let passed = call.params().iter().map(|bytes| bytes.len() as u64);
+    if !passed.clone().eq(declared.parameters.iter().copied()) {
+        let called: Vec<_> = passed.collect();
+        return wrong(
+            "bytes of parameters",
+            format!("{:?}", declared.parameters),
+            format!("{called:?}"),
+        );
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ pub use buffer::{Buffer, POISON};
 pub use device::{Choice, Device, DeviceInfo};
 pub use emulator::EmulatorOptions;
 pub use error::{BadLaunch, Error};
-pub use image::{Arch, Binary, Features, Image, KernelInfo};
+pub use image::{Arch, Binary, Declared, Features, Image, KernelInfo};
 pub use launch::{Grid, LaunchReport};
 pub use module::{Code, Module};
 pub use pinned::Pinned;

@@ -9,7 +9,8 @@ use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shap
 use baton::tile::Tile;
 use baton_host::baton_emulator::tensor_map;
 use baton_host::{
-    BadLaunch, Binary, Buffer, Code, Device, EmulatorOptions, Error, Image, KernelInfo, Matrix,
+    BadLaunch, Binary, Buffer, Code, Declared, Device, EmulatorOptions, Error, Image, KernelInfo,
+    Matrix,
 };
 
 static KERNELS: Image = Image {
@@ -24,7 +25,14 @@ static KERNELS: Image = Image {
 };
 
 const fn kernel(name: &'static str) -> KernelInfo {
-    KernelInfo { name, registers: None, spill_bytes: 0, stack_bytes: 0, static_shared: 0 }
+    KernelInfo {
+        name,
+        registers: None,
+        spill_bytes: 0,
+        stack_bytes: 0,
+        static_shared: 0,
+        declared: None,
+    }
 }
 
 const SHAPE: Shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
@@ -94,6 +102,47 @@ fn an_access_out_of_bounds_is_an_error_of_the_emulator() {
     // The device lives on.
     device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 3.0)).unwrap();
     assert_eq!(output.to_vec().unwrap(), [3.0; 4]);
+}
+
+static DECLARED: Image = Image {
+    name: "declared",
+    binaries: &[Binary {
+        arch: "sm_90a",
+        ptx: include_str!("by_hand.ptx"),
+        lines: "",
+        cubin: None,
+        kernels: &[KernelInfo {
+            declared: Some(Declared {
+                threads: SHAPE.threads,
+                cluster: [0; 3],
+                dynamic_shared: 0,
+                parameters: &[],
+            }),
+            ..kernel("print")
+        }],
+    }],
+};
+
+#[test]
+fn a_call_for_another_build_of_the_kernel_is_refused() {
+    let device = device();
+    let module = device.load(&DECLARED).unwrap();
+    device.launch(&module, 1, bare("print", SHAPE)).unwrap();
+
+    let refused = |call| match refusal(device.launch(&module, 1, call)) {
+        BadLaunch::WrongShape { what, .. } => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(bare("print", Shape { threads: [8, 1, 1], ..SHAPE })), "threads");
+    let cluster = Some([1; 3]);
+    assert_eq!(refused(bare("print", Shape { cluster, ..SHAPE })), "CTAs of a cluster");
+    let more = Shape { dynamic_shared: 64, ..SHAPE };
+    assert_eq!(refused(bare("print", more)), "bytes of dynamic shared memory");
+    let mut params = Params::new();
+    u32::push(1, &mut params);
+    // SAFETY: not what the entry takes, and so it is refused.
+    let call = unsafe { Call::new("print", SHAPE, params) };
+    assert_eq!(refused(call), "bytes of parameters");
 }
 
 #[test]

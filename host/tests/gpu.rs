@@ -19,7 +19,14 @@ use stand_in::{Driver, allocations, log, with};
 static INFOS: [KernelInfo; 3] = [kernel("scale"), kernel("cluster"), kernel("missing")];
 
 const fn kernel(name: &'static str) -> KernelInfo {
-    KernelInfo { name, registers: Some(8), spill_bytes: 0, stack_bytes: 0, static_shared: 0 }
+    KernelInfo {
+        name,
+        registers: Some(8),
+        spill_bytes: 0,
+        stack_bytes: 0,
+        static_shared: 0,
+        declared: None,
+    }
 }
 
 const fn binary(arch: &'static str, cubin: Option<&'static [u8]>) -> Binary {

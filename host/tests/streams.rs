@@ -22,7 +22,14 @@ static KERNELS: Image = Image {
 };
 
 const fn kernel(name: &'static str) -> KernelInfo {
-    KernelInfo { name, registers: None, spill_bytes: 0, stack_bytes: 0, static_shared: 0 }
+    KernelInfo {
+        name,
+        registers: None,
+        spill_bytes: 0,
+        stack_bytes: 0,
+        static_shared: 0,
+        declared: None,
+    }
 }
 
 const SHAPE: Shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };

@@ -29,6 +29,7 @@ static KERNELS: Image = Image {
             spill_bytes: 0,
             stack_bytes: 0,
             static_shared: 0,
+            declared: None,
         }],
     }],
 };

@@ -432,7 +432,7 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable SourceFree MayArrive;
+    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma> MayArrive;
     Filling: PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents Writable CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByWgmma>;
     Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;

@@ -540,7 +540,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         set: &mut T,
     ) where
         T: SameSet<S>,
-        State: CopiesLanded + HandsOnTo<R::Drain>,
+        State: HasContents + CopiesLanded + HandsOnTo<R::Drain>,
         R: Ring<Fill = ByThreads>,
     {
         // SAFETY: the ring's full barrier, which expects one arrival a phase; this stage's, by the slot.

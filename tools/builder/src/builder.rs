@@ -9,7 +9,7 @@ use baton_ptx::Module;
 use crate::cargo::{self, Cargo, Package};
 use crate::check::check;
 use crate::environment::Environment;
-use crate::post::{self, annotations};
+use crate::post;
 use crate::provision::cuda::Tool;
 use crate::provision::{Store, cuda, rust_src};
 use crate::ptxas::{self, Outcome, Usage};
@@ -71,6 +71,22 @@ pub enum Ptxas {
     Off,
 }
 
+impl Ptxas {
+    /// What `BATON_PTXAS` says.
+    pub fn of(env: &Environment) -> Result<Self, Error> {
+        let Some(value) = env.get("BATON_PTXAS") else { return Ok(Self::Auto) };
+        match value.to_str() {
+            Some("auto") => Ok(Self::Auto),
+            Some("required") => Ok(Self::Required),
+            Some("off") => Ok(Self::Off),
+            _ => Err(Error::Setup(format!(
+                "BATON_PTXAS is `{}`; it can be auto, required or off. A ptxas of your own is found on PATH or below CUDA_HOME",
+                value.display()
+            ))),
+        }
+    }
+}
+
 /// Builds one kernel crate. See the [crate's documentation](crate).
 #[must_use = "nothing is built before `build` is called"]
 pub struct Builder<'a> {
@@ -113,7 +129,8 @@ impl<'a> Builder<'a> {
         archs.into_iter().fold(self, Self::arch)
     }
 
-    /// Switches on features of the kernel crate.
+    /// Switches on features of the kernel crate: those with which the host program depends on it. A launch refuses a
+    /// kernel whose shape or parameters differ between the two builds.
     pub fn features<S: Into<String>>(mut self, features: impl IntoIterator<Item = S>) -> Self {
         self.features.extend(features.into_iter().map(Into::into));
         self
@@ -264,17 +281,7 @@ impl<'a> Builder<'a> {
     }
 
     fn chosen_ptxas(&self) -> Result<Ptxas, Error> {
-        if let Some(ptxas) = self.ptxas {
-            return Ok(ptxas);
-        }
-        match self.env.get("BATON_PTXAS").and_then(|value| value.to_str()) {
-            None | Some("auto") => Ok(Ptxas::Auto),
-            Some("required") => Ok(Ptxas::Required),
-            Some("off") => Ok(Ptxas::Off),
-            Some(other) => Err(Error::Setup(format!(
-                "BATON_PTXAS is `{other}`; it can be auto, required or off"
-            ))),
-        }
+        self.ptxas.map_or_else(|| Ptxas::of(&self.env), Ok)
     }
 }
 
@@ -321,8 +328,13 @@ fn assembler(
 struct Finished {
     text: String,
     lines: baton_ptx::lines::LineTable,
-    kernels: Vec<annotations::Kernel>,
-    entries: Vec<String>,
+    entries: Vec<Entry>,
+}
+
+/// An entry point, before ptxas has seen it.
+struct Entry {
+    name: String,
+    declared: Option<Declared>,
 }
 
 fn finish(
@@ -343,11 +355,23 @@ fn finish(
     let entries = module.functions.iter().filter(|function| {
         function.kind == baton_ptx::FunctionKind::Entry && function.body.is_some()
     });
+    let entry = |function: &baton_ptx::Function| {
+        let mut annotated = processed.annotations.kernels.iter();
+        let declared = annotated.find(|kernel| *kernel.name == *function.name);
+        Entry {
+            name: function.name.to_string(),
+            declared: declared.map(|kernel| Declared {
+                threads: kernel.threads,
+                cluster: kernel.cluster,
+                dynamic_shared: kernel.shared,
+                parameters: function.params.iter().map(|param| param.bytes).collect(),
+            }),
+        }
+    };
     Ok(Finished {
-        entries: entries.map(|function| function.name.to_string()).collect(),
+        entries: entries.map(entry).collect(),
         text: processed.text,
         lines: processed.lines,
-        kernels: processed.annotations.kernels,
     })
 }
 
@@ -400,14 +424,10 @@ impl Files {
         finished: Finished,
         usage: Option<std::collections::BTreeMap<String, Usage>>,
     ) -> Binary {
-        let kernel = |name: String| Kernel {
-            usage: usage.as_ref().map(|usage| usage.get(&name).copied().unwrap_or_default()),
-            dynamic_shared: finished
-                .kernels
-                .iter()
-                .find(|kernel| kernel.name == name)
-                .map_or(0, |kernel| kernel.shared),
-            name,
+        let kernel = |entry: Entry| Kernel {
+            usage: usage.as_ref().map(|usage| usage.get(&entry.name).copied().unwrap_or_default()),
+            declared: entry.declared,
+            name: entry.name,
         };
         Binary {
             arch,
@@ -501,13 +521,26 @@ pub struct Binary {
     pub kernels: Vec<Kernel>,
 }
 
+/// How an entry point is launched, by `#[baton::kernel]` and the compiled parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Threads of a CTA.
+    pub threads: [u32; 3],
+    /// CTAs of a cluster; all zero if it is not launched in clusters.
+    pub cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Bytes of each parameter.
+    pub parameters: Vec<u64>,
+}
+
 /// One entry point.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Its name.
     pub name: String,
-    /// Bytes of dynamic shared memory that it declares.
-    pub dynamic_shared: u32,
+    /// What its attribute declares; `None` if it has none.
+    pub declared: Option<Declared>,
     /// What ptxas says, if it was there.
     pub usage: Option<Usage>,
 }

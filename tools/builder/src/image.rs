@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::{Binary, Kernel, Output};
+use crate::{Binary, Declared, Kernel, Output};
 
 /// One expression of type `baton_host::Image`.
 pub(crate) fn expression(output: &Output) -> String {
@@ -40,12 +40,20 @@ fn kernel_info(kernel: &Kernel) -> String {
     let usage = kernel.usage.unwrap_or_default();
     format!(
         "::baton_host::KernelInfo {{ name: {:?}, registers: {:?}, spill_bytes: {}, stack_bytes: {}, \
-         static_shared: {} }}",
+         static_shared: {}, declared: {} }}",
         kernel.name,
         kernel.usage.map(|usage| usage.registers),
         usage.spill_bytes,
         usage.stack_bytes,
-        usage.static_shared
+        usage.static_shared,
+        kernel.declared.as_ref().map_or("None".to_owned(), declared),
+    )
+}
+
+fn declared(declared: &Declared) -> String {
+    format!(
+        "Some(::baton_host::Declared {{ threads: {:?}, cluster: {:?}, dynamic_shared: {}, parameters: &{:?} }})",
+        declared.threads, declared.cluster, declared.dynamic_shared, declared.parameters
     )
 }
 
@@ -62,12 +70,18 @@ mod tests {
 
     #[test]
     fn the_expression_has_the_hosts_shape() {
-        let binary = |arch, cubin: Option<&str>, usage| Binary {
+        let declared = Declared {
+            threads: [128, 1, 1],
+            cluster: [0; 3],
+            dynamic_shared: 64,
+            parameters: vec![16, 4],
+        };
+        let binary = |arch, cubin: Option<&str>, usage, declared| Binary {
             arch,
             ptx: "/o/k.ptx".into(),
             lines: "/o/k.lines".into(),
             cubin: cubin.map(Into::into),
-            kernels: vec![Kernel { name: "k".into(), dynamic_shared: 0, usage }],
+            kernels: vec![Kernel { name: "k".into(), declared, usage }],
         };
         let usage = Usage { registers: 18, ..Usage::default() };
         let output = Output {
@@ -75,8 +89,8 @@ mod tests {
             package: "k-kernel".into(),
             image: "/o/k_kernel.rs".into(),
             binaries: vec![
-                binary(Arch::Sm90a, Some("/o/k.cubin"), Some(usage)),
-                binary(Arch::Sm100a, None, None),
+                binary(Arch::Sm90a, Some("/o/k.cubin"), Some(usage), Some(declared)),
+                binary(Arch::Sm100a, None, None, None),
             ],
         };
         let expected = r#"::baton_host::Image {
@@ -87,14 +101,14 @@ mod tests {
             ptx: include_str!("/o/k.ptx"),
             lines: include_str!("/o/k.lines"),
             cubin: Some(include_bytes!("/o/k.cubin")),
-            kernels: &[::baton_host::KernelInfo { name: "k", registers: Some(18), spill_bytes: 0, stack_bytes: 0, static_shared: 0 }],
+            kernels: &[::baton_host::KernelInfo { name: "k", registers: Some(18), spill_bytes: 0, stack_bytes: 0, static_shared: 0, declared: Some(::baton_host::Declared { threads: [128, 1, 1], cluster: [0, 0, 0], dynamic_shared: 64, parameters: &[16, 4] }) }],
         },
         ::baton_host::Binary {
             arch: "sm_100a",
             ptx: include_str!("/o/k.ptx"),
             lines: include_str!("/o/k.lines"),
             cubin: None,
-            kernels: &[::baton_host::KernelInfo { name: "k", registers: None, spill_bytes: 0, stack_bytes: 0, static_shared: 0 }],
+            kernels: &[::baton_host::KernelInfo { name: "k", registers: None, spill_bytes: 0, stack_bytes: 0, static_shared: 0, declared: None }],
         },
     ],
 }

@@ -66,6 +66,7 @@ pub(crate) fn assemble(
 /// Errors, and the remark that wgmma instructions run one after the other.
 fn complaints(said: &str, lines: &LineTable) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let mut foreign: Option<(Finding, u32)> = None;
     for line in said.lines() {
         if line.contains("wgmma") && line.contains("serialized") {
             findings.push(Finding::new(format!(
@@ -78,10 +79,23 @@ fn complaints(said: &str, lines: &LineTable) -> Vec<Finding> {
         let Some((place, message)) = line.split_once("; error") else { continue };
         let message = message.trim_start_matches([' ', ':']).trim();
         let ptx_line = place.rsplit_once("line ").and_then(|(_, number)| number.parse().ok());
-        findings.push(match ptx_line {
+        let finding = |message: &str| match ptx_line {
             Some(ptx_line) => Finding::at(message, ptx_line, lines),
             None => Finding::new(message),
-        });
+        };
+        // Of a kernel for another target, nearly every line is refused: one of them says it.
+        if message.contains("not supported on .target") {
+            let (_, others) = foreign.get_or_insert_with(|| (finding(message), 0));
+            *others += 1;
+        } else {
+            findings.push(finding(message));
+        }
+    }
+    if let Some((mut finding, refused)) = foreign {
+        finding.message += &format!(
+            ": {refused} uses in this kernel crate need another target; build it for the one that it was written for"
+        );
+        findings.insert(0, finding);
     }
     findings
 }
@@ -161,6 +175,19 @@ ptxas info    : Function properties for helper
         let text = findings[0].to_string();
         assert!(text.contains("Unknown symbol 'foo'"), "{text}");
         assert!(text.contains("kernel/src/lib.rs:7:5"), "{text}");
+    }
+
+    #[test]
+    fn a_kernel_for_another_target_is_one_error() {
+        let refused = |line: u32| {
+            format!(
+                "ptxas k.ptx, line {line}; error   : Instruction 'tcgen05.ld' not supported on .target 'sm_90a'\n"
+            )
+        };
+        let said: String = (1..=300).map(refused).collect();
+        let findings = complaints(&said, &LineTable::new());
+        let [finding] = &*findings else { panic!("{} findings", findings.len()) };
+        assert!(finding.to_string().contains("300 uses"), "{finding}");
     }
 
     #[test]

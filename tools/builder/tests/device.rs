@@ -109,7 +109,13 @@ fn a_kernel_becomes_ptx_and_an_image() {
     assert!(output.name.starts_with("probe_") && output.name.ends_with("_kernel"));
     let [binary] = &*output.binaries else { panic!("{output:?}") };
     assert_eq!(binary.kernels.len(), 1);
-    assert_eq!(binary.kernels[0].dynamic_shared, 1024);
+    let declared = baton_builder::Declared {
+        threads: [128, 1, 1],
+        cluster: [2, 1, 1],
+        dynamic_shared: 1024,
+        parameters: vec![128, 8, 8, 4],
+    };
+    assert_eq!(binary.kernels[0].declared, Some(declared));
 
     let ptx = fs::read_to_string(&binary.ptx).unwrap();
     let shape =

@@ -6,6 +6,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, IsTerminal, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -93,6 +94,13 @@ pub fn executables(repository: &Repository, packages: &[&str]) -> Result<Vec<Pat
     drop(progress);
 
     let what = format!("{} did not build", packages.join(", "));
+    if let Some(signal) = status.signal() {
+        return Err(Failure::new(exit_code::BUILD, what)
+            .because(format!("cargo was ended by signal {signal}"))
+            .help(
+                "if nobody stopped it, memory may have run out: try again with CARGO_BUILD_JOBS=1",
+            ));
+    }
     if !status.success() {
         return Err(Failure::new(exit_code::BUILD, what).help("cargo's message stands above"));
     }

@@ -21,7 +21,7 @@ pub use store::Store;
 use crate::cargo::Cargo;
 use crate::environment::{Environment, failure};
 use crate::toolchain::Toolchain;
-use crate::{Error, Progress};
+use crate::{Error, Progress, Ptxas};
 
 /// Who hears what is being done.
 pub(crate) type Listener<'a> = &'a mut dyn FnMut(&Progress<'_>);
@@ -124,6 +124,8 @@ pub enum State {
         /// Where.
         place: PathBuf,
     },
+    /// `BATON_PTXAS=off` says to do without it.
+    Off,
     /// It is not.
     Missing {
         /// How to get it.
@@ -135,6 +137,11 @@ impl Item {
     /// Whether the part is there.
     pub fn is_found(&self) -> bool {
         matches!(self.state, State::Found { .. })
+    }
+
+    /// Whether it is not, and nobody said to do without.
+    pub fn is_missing(&self) -> bool {
+        matches!(self.state, State::Missing { .. })
     }
 }
 
@@ -193,17 +200,27 @@ impl Doctor {
                 state: sources,
             },
         ];
+        let ptxas = Ptxas::of(&self.env);
         for (tool, purpose) in cuda::TOOLS {
-            let state = match cuda::find(&self.env, &self.store, tool).into_iter().next() {
-                Some(found) => State::Found {
-                    version: Some(format!("{}.{}", found.release.0, found.release.1)),
-                    place: found.path,
-                },
-                None => State::Missing { remedy: cuda::remedy() },
+            let state = match &ptxas {
+                Ok(Ptxas::Off) => State::Off,
+                Err(error) => State::Missing { remedy: error.to_string() },
+                Ok(Ptxas::Auto | Ptxas::Required) => self.tool(tool),
             };
-            items.push(Item { name: tool, purpose, required: false, state });
+            let required = tool == "ptxas" && matches!(ptxas, Ok(Ptxas::Required) | Err(_));
+            items.push(Item { name: tool, purpose, required, state });
         }
         items
+    }
+
+    fn tool(&self, name: &str) -> State {
+        match cuda::find(&self.env, &self.store, name).into_iter().next() {
+            Some(found) => State::Found {
+                version: Some(format!("{}.{}", found.release.0, found.release.1)),
+                place: found.path,
+            },
+            None => State::Missing { remedy: cuda::remedy() },
+        }
     }
 
     /// Fetches what is missing, so that builds need no network afterwards. Everything is tried; the
@@ -211,8 +228,10 @@ impl Doctor {
     pub fn fix(&self, mut progress: impl FnMut(&Progress<'_>)) -> Result<(), Error> {
         let toolchain = Toolchain::of(&self.env, None)?;
         let sources = rust_src::provide(&self.env, &toolchain, &self.store, &mut progress);
-        let missing =
-            cuda::TOOLS.iter().any(|(tool, _)| cuda::find(&self.env, &self.store, tool).is_empty());
+        let missing = Ptxas::of(&self.env)? != Ptxas::Off
+            && cuda::TOOLS
+                .iter()
+                .any(|(tool, _)| cuda::find(&self.env, &self.store, tool).is_empty());
         let tools = match missing {
             true => cuda::fetch(&self.env, &self.store, &mut progress).map(drop),
             false => Ok(()),

@@ -88,10 +88,21 @@ impl Arguments {
         let mut environment = doctor::environment(repository);
         // The command line has named the target.
         environment.remove_if(|name| name == "BATON_ARCH");
+        let ptxas = match (
+            Ptxas::of(&environment).map_err(|error| Failure::usage(error.to_string()))?,
+            self.emit,
+        ) {
+            (asked, Emit::Ptx) => asked,
+            (Ptxas::Off, Emit::Cubin | Emit::Sass) => {
+                return Err(Failure::usage("there is no machine code with BATON_PTXAS=off")
+                    .help("unset BATON_PTXAS, or ask for the PTX: --emit ptx"));
+            }
+            (_, Emit::Cubin | Emit::Sass) => Ptxas::Required,
+        };
         let show_steps = std::io::stderr().is_terminal();
         let built = Builder::new(&example.kernel)
             .arch(self.arch)
-            .ptxas(if self.emit == Emit::Ptx { Ptxas::Auto } else { Ptxas::Required })
+            .ptxas(ptxas)
             .out_dir(doctor::target_dir(repository).join("baton-build").join(&example.name))
             .environment(environment)
             .progress(|step| {
@@ -157,14 +168,18 @@ fn line(kernel: &Kernel) -> String {
             usage.registers, usage.spill_bytes, usage.stack_bytes
         )
     });
-    format!("  {}: {usage}, {} bytes of dynamic shared memory", kernel.name, kernel.dynamic_shared)
+    format!("  {}: {usage}, {} bytes of dynamic shared memory", kernel.name, dynamic_shared(kernel))
+}
+
+fn dynamic_shared(kernel: &Kernel) -> u32 {
+    kernel.declared.as_ref().map_or(0, |declared| declared.dynamic_shared)
 }
 
 fn as_json(file: &Path, binary: &Binary) -> Value {
     let kernel = |kernel: &Kernel| {
         json!({
             "name": kernel.name,
-            "dynamic_shared": kernel.dynamic_shared,
+            "dynamic_shared": dynamic_shared(kernel),
             "registers": kernel.usage.map(|usage| usage.registers),
             "spill_bytes": kernel.usage.map(|usage| usage.spill_bytes),
             "stack_bytes": kernel.usage.map(|usage| usage.stack_bytes),
@@ -185,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_ptxas_did_not_say_is_not_shown_as_zero() {
-        let mut kernel = Kernel { name: "scale".into(), dynamic_shared: 16, usage: None };
+        let mut kernel = Kernel { name: "scale".into(), declared: None, usage: None };
         assert!(line(&kernel).contains("not known"), "{}", line(&kernel));
         kernel.usage = Some(Usage { registers: 40, ..Usage::default() });
         assert!(

@@ -72,7 +72,7 @@ pub fn provision(repository: &Repository) -> Result<()> {
 }
 
 fn missing(items: &[Item], required: bool) -> Vec<&'static str> {
-    let missing = items.iter().filter(|item| item.required == required && !item.is_found());
+    let missing = items.iter().filter(|item| item.required == required && item.is_missing());
     missing.map(|item| item.name).collect()
 }
 
@@ -128,6 +128,7 @@ fn report(items: &[Item]) -> String {
                 let version = version.as_deref().unwrap_or("(no version)");
                 ("found", format!("{version}, {}", place.display()))
             }
+            State::Off => ("off", "BATON_PTXAS=off".to_owned()),
             State::Missing { .. } if item.required => ("MISSING", "required".to_owned()),
             State::Missing { .. } => ("missing", "optional".to_owned()),
         };
@@ -138,7 +139,7 @@ fn report(items: &[Item]) -> String {
             }
         }
     }
-    if items.iter().any(|item| !item.is_found()) {
+    if items.iter().any(Item::is_missing) {
         text += "`baton doctor --fix` gets what is missing\n";
     }
     text
@@ -157,6 +158,7 @@ fn as_json(doctor: &Doctor, items: &[Item]) -> Value {
                 entry["version"] = json!(version);
                 entry["place"] = json!(place.display().to_string());
             }
+            State::Off => entry["off"] = json!(true),
             State::Missing { remedy } => entry["remedy"] = json!(remedy),
         }
         entry
