@@ -37,6 +37,18 @@ impl EmulatorOptions {
         self
     }
 
+    /// The same, without the search for hazards.
+    pub fn with_unchecked(mut self, unchecked: bool) -> Self {
+        self.machine.unchecked = unchecked;
+        self
+    }
+
+    /// The same; disputed hazards are errors rather than warnings.
+    pub fn with_strict(mut self, strict: bool) -> Self {
+        self.machine.strict = strict;
+        self
+    }
+
     /// The same, for images' code for this target.
     pub fn with_arch(mut self, arch: impl Into<String>) -> Self {
         self.arch = Some(arch.into());

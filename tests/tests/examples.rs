@@ -32,6 +32,7 @@ fn under_all_seeds(
             let outcome = run(&device, &module, seed);
             let outcome = outcome.unwrap_or_else(|error| panic!("{place}: {error}"));
             assert!(outcome.is_verified(), "{place}: {outcome:?}");
+            assert!(outcome.launch.hazards.is_empty(), "{place}: {outcome:?}");
         }
     }
 }

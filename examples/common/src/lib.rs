@@ -32,6 +32,14 @@ pub struct Options {
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 
+    /// Emulator: hazards that practice and the text disagree on are errors, too
+    #[arg(long)]
+    strict: bool,
+
+    /// Emulator: do not look for hazards
+    #[arg(long, conflicts_with = "strict")]
+    unchecked: bool,
+
     /// End with one line of JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -41,7 +49,10 @@ impl Options {
     /// The device that the options name, and the kernels loaded on it.
     pub fn open(&self, image: &Image) -> Result<(Device, Module), baton_host::Error> {
         let mut image = *image;
-        let mut emulator = EmulatorOptions::default().with_seed(self.seed);
+        let mut emulator = EmulatorOptions::default()
+            .with_seed(self.seed)
+            .with_strict(self.strict)
+            .with_unchecked(self.unchecked);
         if let Some(arch) = &self.arch {
             // The emulator says which targets there are when this is none of them.
             emulator = emulator.with_arch(arch);

@@ -12,13 +12,16 @@ use crate::Outcome;
 pub struct Report {
     rows: Vec<(&'static str, String)>,
     json: Map<String, Value>,
+    /// What the emulator found, each in several lines.
+    hazards: Vec<String>,
     verified: bool,
 }
 
 impl Report {
     /// Begins with the device and what the build knows of the kernel.
     pub fn new(device: &Device, module: &Module, kernel: &str) -> Self {
-        let mut report = Self { rows: Vec::new(), json: Map::new(), verified: false };
+        let mut report =
+            Self { rows: Vec::new(), json: Map::new(), hazards: Vec::new(), verified: false };
         let name = match device.fallback() {
             Some(reason) => format!("{} ({})", device.name(), fact(&reason.to_string())),
             None => device.name().to_owned(),
@@ -56,27 +59,23 @@ impl Report {
     }
 
     /// Ends the report with the time and the verdict.
-    pub fn conclude(mut self, Outcome { launch, verdict }: &Outcome) -> Self {
+    pub fn conclude(mut self, outcome: &Outcome) -> Self {
+        let Outcome { launch, verdict } = outcome;
         let seconds = launch.elapsed.as_secs_f64();
         let instructions = launch.instructions.map(|count| format!(", {count} instructions"));
         let time = format!("{:.3?}{}", launch.elapsed, instructions.unwrap_or_default());
         self.row("time", time, seconds);
         self.json("instructions", launch.instructions);
-        let hazards = launch.hazards.iter().map(|hazard| {
-            let message = format!("rule {}: {}", hazard.rule, hazard.message);
-            self.rows.push(("hazard", message.clone()));
-            message
-        });
-        let hazards: Vec<String> = hazards.collect();
-        self.json("hazards", hazards);
+        self.hazards = launch.hazards.iter().map(ToString::to_string).collect();
+        self.json("hazards", self.hazards.clone());
 
-        self.verified = verdict.is_right() && launch.hazards.is_empty();
+        self.verified = outcome.is_verified();
         let shown = match &verdict.first {
             Some(first) => {
                 format!("no: {} of {} elements are wrong; {first}", verdict.wrong, verdict.elements)
             }
             None if self.verified => format!("yes, all {} elements", verdict.elements),
-            None => "no".to_owned(),
+            None => format!("no: {} hazards, see above", launch.hazards.len()),
         };
         self.row("verified", shown, self.verified);
         self.json("elements", verdict.elements);
@@ -97,6 +96,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.hazards.iter().try_for_each(|hazard| writeln!(f, "{hazard}\n"))?;
         let width = self.rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
         self.rows.iter().try_for_each(|(label, shown)| writeln!(f, "{label:width$}  {shown}"))
     }

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use baton_host::LaunchReport;
+use baton_host::baton_emulator::{Hazard, Severity};
 
 /// What a comparison of all elements found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,9 +57,10 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the results are right and the emulator found nothing suspicious.
+    /// Whether the results are right and the emulator found no error.
     pub fn is_verified(&self) -> bool {
-        self.verdict.is_right() && self.launch.hazards.is_empty()
+        let is_error = |hazard: &Hazard| hazard.severity == Severity::Error;
+        self.verdict.is_right() && !self.launch.hazards.iter().any(is_error)
     }
 }
 

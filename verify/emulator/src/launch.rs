@@ -32,7 +32,7 @@ pub struct Options {
     pub step_limit: Option<u64>,
     /// Size of global memory.
     pub global_bytes: u64,
-    /// Leaves out the search for hazards, which is the default; set it to `false` to search.
+    /// Leaves out the search for hazards, which costs time and memory.
     pub unchecked: bool,
     /// Points where practice and text disagree are errors rather than warnings.
     pub strict: bool,
@@ -45,7 +45,7 @@ impl Default for Options {
             schedule: Schedule::Seeded,
             step_limit: None,
             global_bytes: 16 << 30,
-            unchecked: true,
+            unchecked: false,
             strict: false,
         }
     }

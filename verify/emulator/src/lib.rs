@@ -12,7 +12,7 @@
 //! every waiter and what it misses), traps and failed assertions, instructions that are not
 //! known.
 //!
-//! With [`Options::unchecked`] set to `false` a run also collects [`Hazard`]s: accesses that the
+//! Unless [`Options::unchecked`] is set, a run also collects [`Hazard`]s: accesses that the
 //! memory model does not order, even if they happened to come in the right order, each with its
 //! rule, both instructions, the synchronisation that almost sufficed, and what to do.
 //!
