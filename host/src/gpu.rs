@@ -320,7 +320,8 @@ impl Gpu {
         let cluster = function.cluster_to_set(call)?;
         function.check_threads(self, call)?;
         function.allow_dynamic_shared(call.shape().dynamic_shared)?;
-        Ok(ReadyKernel { function, cluster, call, gpu: &self.name })
+        let may_overlap = self.compute_capability >= (9, 0);
+        Ok(ReadyKernel { function, cluster, may_overlap, call, gpu: &self.name })
     }
 
     pub(crate) fn launch(
@@ -526,6 +527,8 @@ struct ReadyKernel<'c> {
     function: Function<'c>,
     /// The cluster shape that the launch has to set.
     cluster: Option<[u32; 3]>,
+    /// Whether the GPU can start a grid before the one in front of it has ended.
+    may_overlap: bool,
     call: &'c Call<'c>,
     gpu: &'c str,
 }
@@ -552,6 +555,14 @@ impl ReadyKernel<'_> {
                 id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
                 pad: [0; 4],
                 value: sys::CUlaunchAttributeValue { cooperative: 1 },
+            });
+        }
+        if call.is_dependent() && self.may_overlap {
+            // The kernel itself waits for the grids before it where it has to, and at its exit.
+            attributes.push(sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
             });
         }
         let config = sys::CUlaunchConfig {

@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use baton::global::{GlobalPtr, ReadOnly};
 use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
+use baton::previous::Dependent;
 use baton_host::reservation::{Fence, Waited};
 use baton_host::{
     Binary, Buffer, Device, Error, Image, KernelInfo, Module, Pinned, Stream, read, write,
@@ -46,6 +48,21 @@ fn scale<'a>(
     params.push_slice_mut(&output);
     f32::push(factor, &mut params);
     // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
+    unsafe { Call::new("scale", shape, params) }
+}
+
+/// The same kernel, with all of its memory behind the grids before it.
+fn dependent<'a>(
+    input: DeviceSlice<'a, f32>,
+    output: DeviceSliceMut<'a, f32>,
+    factor: f32,
+) -> Call<'a> {
+    let shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
+    let mut params = Params::new();
+    <Dependent<ReadOnly<f32>>>::push(input, &mut params);
+    <Dependent<GlobalPtr<f32>>>::push(output, &mut params);
+    f32::push(factor, &mut params);
+    // SAFETY: as for `scale`.
     unsafe { Call::new("scale", shape, params) }
 }
 
@@ -119,6 +136,26 @@ fn n31_the_writer_waits_for_both_readers_where_cudarc_waits_for_one() {
         let last_wait = ours.iter().rposition(|line| line.contains("waits for")).unwrap();
         let fill = ours.iter().position(|line| line == "fill on 6").unwrap();
         assert!(last_wait < fill, "{ours:#?}");
+    });
+}
+
+#[test]
+fn a_kernel_whose_memory_is_all_behind_the_grid_before_it_may_start_early() {
+    let test = "a_kernel_whose_memory_is_all_behind_the_grid_before_it_may_start_early";
+    with(Driver::StandIn, &[], test, || {
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let (a, mut b, mut c) = (buffer(&device), buffer(&device), buffer(&device));
+        let log = asked(|| {
+            stream.launch(&module, 1, scale, (read(&a), write(&mut b), 2.0)).unwrap();
+            stream.launch(&module, 1, dependent, (read(&b), write(&mut c), 3.0)).unwrap();
+        });
+        let launches: Vec<_> = log.iter().filter(|line| line.starts_with("launch")).collect();
+        // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION is 6.
+        let early = |line: &str| line.contains("attribute 6 = [1,");
+        assert!(!early(launches[0]) && early(launches[1]), "{log:#?}");
+        stream.synchronize().unwrap();
+        assert_eq!(c.to_vec().unwrap(), [6.0, 12.0, 18.0]);
     });
 }
 

@@ -282,6 +282,8 @@ pub unsafe trait ReceiveParam: Sized {
     type Abi;
     /// Alignment that the parameter needs beyond its type's own; 0 if none.
     const ALIGN: u32 = 0;
+    /// Whether its memory may be touched by the grids before this one while the kernel runs.
+    const DEPENDENT: bool = false;
     /// # Safety
     /// `abi` is a parameter of the running kernel, and `address` gives its generic address.
     unsafe fn receive(abi: Self::Abi, address: impl FnOnce() -> u64) -> Self;

@@ -307,6 +307,8 @@ pub struct Params {
     co_resident: bool,
     /// Some parameter points into memory that the kernel may touch at once.
     touches_at_once: bool,
+    /// Some parameter points into memory that the kernel touches only behind the grids before it.
+    touches_later: bool,
 }
 
 impl Params {
@@ -367,6 +369,7 @@ impl Params {
         let before = self.touches_at_once;
         push(self);
         self.touches_at_once = before;
+        self.touches_later = true;
     }
 
     fn points_into(&mut self, device: DeviceId) {
@@ -438,7 +441,8 @@ impl Call<'_> {
     /// Whether all memory that the kernel touches is [`Dependent`](crate::previous::Dependent) on the grids before it, so
     /// that it may be started before they have completed (rule F6).
     pub fn is_dependent(&self) -> bool {
-        !self.params.touches_at_once
+        // A kernel without such a parameter has no wait at its exit either.
+        self.params.touches_later && !self.params.touches_at_once
     }
 
     /// The parameters that point into a device's memory: index and device.

@@ -6,6 +6,10 @@
 //! memory that its kernel touches is behind a [`Dependent`]
 //! ([`Call::is_dependent`](crate::launch::Call::is_dependent)); otherwise it waits, and so does nobody in the kernel.
 //!
+//! A kernel with such a parameter waits once more where it exits, whether it has opened the parameter or not. Without, a grid
+//! that touches nothing could end before the one that it depends on, and the next one, which waits for it alone, would read
+//! what the first still writes.
+//!
 //! ```
 //! use baton::prelude::*;
 //! use baton::previous::{Dependent, PreviousGrid, launch_dependents};
@@ -70,6 +74,13 @@ pub fn launch_dependents<S: Set>(set: &mut S) {
     ptx::control::griddepcontrol_launch_dependents();
 }
 
+/// The wait at the exit of a kernel that may have been started early.
+#[inline(always)]
+#[doc(hidden)]
+pub fn complete_in_order() {
+    ptx::control::griddepcontrol_wait();
+}
+
 /// What says that the previous grid has completed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say that the grid before this one has completed",
@@ -99,6 +110,7 @@ impl<P> Dependent<P> {
 unsafe impl<P: ReceiveParam> ReceiveParam for Dependent<P> {
     type Abi = P::Abi;
     const ALIGN: u32 = P::ALIGN;
+    const DEPENDENT: bool = true;
     #[inline(always)]
     unsafe fn receive(abi: P::Abi, address: impl FnOnce() -> u64) -> Self {
         // SAFETY: the caller's promise.

@@ -294,6 +294,9 @@ impl Parts<'_> {
                     // each thread, with a lifetime of its own.
                     let root = unsafe { <#root as ::baton::token::RootToken<#brand>>::root() };
                     let _ = BODY(root, #(#names),*);
+                    if const { false #(|| <#types as ::baton::global::ReceiveParam>::DEPENDENT)* } {
+                        ::baton::previous::complete_in_order();
+                    }
                 }
                 const RUN: fn(#(#types),*) = run;
                 // In a scope of its own: the entry may have the name of the function that is its body.
