@@ -67,6 +67,53 @@ fn tiles_are_copied_in_and_out() {
     }
 }
 
+/// A product in registers under every seed, each in less than two seconds.
+fn product_in_registers(shape: gemm_hopper::Shape, ctas: u32) {
+    under_all_seeds(&gemm_hopper::KERNELS, |device, module, seed| {
+        let outcome = gemm_hopper::run(device, module, shape, ctas, seed)?;
+        let elapsed = outcome.launch.elapsed;
+        assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
+        Ok(outcome)
+    });
+}
+
+#[test]
+fn products_in_registers_are_right() {
+    product_in_registers(gemm_hopper::Shape { m: 256, n: 256, k: 512 }, 2);
+}
+
+#[test]
+fn one_cta_walks_over_ragged_tiles_in_registers() {
+    product_in_registers(gemm_hopper::Shape { m: 150, n: 257, k: 65 }, 1);
+}
+
+#[test]
+fn products_in_registers_have_no_hazards() {
+    for (m, n, k, ctas) in [(256, 256, 512, 2), (150, 257, 65, 1)] {
+        for binary in gemm_hopper::KERNELS.binaries {
+            let mut options = EmulatorOptions::default().with_arch(binary.arch);
+            options.machine.unchecked = false;
+            options.machine.strict = true;
+            let device = Device::emulator(options);
+            let module = device.load(&gemm_hopper::KERNELS).expect("it loads");
+            for seed in 0..20 {
+                device.set_seed(seed);
+                let shape = gemm_hopper::Shape { m, n, k };
+                let outcome = gemm_hopper::run(&device, &module, shape, ctas, seed);
+                let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn small_products_in_registers() {
+    for (m, n, k) in [(1, 1, 1), (7, 3, 5), (64, 128, 64), (65, 127, 66)] {
+        product_in_registers(gemm_hopper::Shape { m, n, k }, 1);
+    }
+}
+
 /// A product under every seed, each in less than two seconds.
 fn product<T: Output>(shape: Shape, ctas: u32) {
     let problem = Problem::new(shape, 1);

@@ -7,7 +7,9 @@ use clap::Parser;
 use example_common::{Options, Report, while_waiting};
 use gemm_hopper::{KERNELS, Shape, run};
 
-/// Matrix multiplication on Hopper's tensor cores. Needs a GPU: the emulator has no wgmma
+/// C = A · Bᵀ on Hopper's tensor cores: A is M × K, B is N × K, both bf16
+///
+/// Sizes need not be multiples of the tile (64 × 128 × 64).
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Rows of A and of C

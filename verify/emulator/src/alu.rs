@@ -504,6 +504,9 @@ impl World<'_> {
 
     pub(crate) fn mov(&self, warp: &mut Warp, path: &Path, mask: u32, d: Dst, a: Src) {
         let frame = path.frame;
+        if warp.loans.lends() && warp.loans.rename(&frame, d, a) {
+            return;
+        }
         match (d, a) {
             (Dst::Pred(_), a) => {
                 let bits = self.fetch_pred(warp, &frame, a);

@@ -14,6 +14,7 @@ use crate::tensor::TensorAgent;
 use crate::tensor_map::{DataType, Piece, TENSOR_MAP_BYTES, TensorMap};
 use crate::value::Float;
 use crate::warp::{Path, Wait, Warp};
+use crate::wgmma::Product;
 use crate::world::{Event, Flow, Place, World, lanes_of};
 
 type SharedAddr = (Addr, MemSpace);
@@ -150,6 +151,7 @@ pub(crate) enum Action {
         bar: SharedPlace,
     },
     Tensor(TensorAgent),
+    Wgmma(Box<Product>),
 }
 
 /// The side of a bulk copy that is not the shared memory of the other.
@@ -865,6 +867,7 @@ impl World<'_> {
                     && matches!(a.action, Action::Small { .. })
             }),
             Action::Tensor(tensor) => self.tensor_eligible(agent, tensor),
+            Action::Wgmma(product) => self.product_eligible(agent, product),
             _ => true,
         }
     }
@@ -941,6 +944,7 @@ impl World<'_> {
                 Ok(true)
             }
             Action::Tensor(_) => self.advance_tensor(agent, warp),
+            Action::Wgmma(product) => self.advance_product(product),
         }
     }
 

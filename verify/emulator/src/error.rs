@@ -198,6 +198,8 @@ pub enum Fault {
     TensorLeak { columns: u32 },
     #[error("{what}; wait for its completion first (rule {rule})")]
     InFlight { what: &'static str, rule: &'static str },
+    #[error("wgmma: {problem}")]
+    Wgmma { problem: String },
     #[error("{instruction} issued by {lanes} lanes; one thread issues it (rule D11)")]
     ManyIssuers { instruction: &'static str, lanes: u32 },
     #[error("device memory is exhausted: {0}")]

@@ -26,8 +26,8 @@ impl<'p> World<'p> {
         let program: &'p Program = self.program;
         let mut left = budget;
         loop {
-            let code = &program.functions[path.frame.func as usize].code[..];
-            let inst = &code[path.pc as usize];
+            let func = &program.functions[path.frame.func as usize];
+            let inst = &func.code[path.pc as usize];
             if inst.join_point && path.join != NO_JOIN {
                 let join = &warp.joins[path.join as usize];
                 if join.pc == path.pc && join.depth == Warp::depth(&path) {
@@ -50,6 +50,9 @@ impl<'p> World<'p> {
                 continue;
             }
             self.instructions += u64::from(mask.count_ones());
+            if self.detect.is_some() && !func.touched.is_empty() {
+                self.touch_registers(warp, &path);
+            }
             let flow = match self.step(warp, &mut path, mask, inst) {
                 Ok(flow) => flow,
                 Err(fault) => return Err(Box::new((fault, path))),
@@ -251,6 +254,7 @@ impl<'p> World<'p> {
             Op::Mbarrier(op) => return self.mbarrier(warp, path, mask, op),
             Op::Async(op) => return self.asynchronous(warp, path, mask, op),
             Op::Tensor(op) => return self.tensor_op(warp, path, mask, op),
+            Op::Wgmma(op) => return self.wgmma(warp, path, mask, op),
             Op::Unknown(text) => return Err(Fault::Unknown { text: text.to_string() }),
             Op::Nop => {}
             // The hot instructions are in `step`.

@@ -9,6 +9,7 @@ use crate::async_ops::{AsyncOp, MbarrierOp};
 use crate::detect::{FenceOp, Order};
 use crate::tensor::TensorOp;
 use crate::value::{Float, Format, Rounding};
+use crate::wgmma::WgmmaOp;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -613,6 +614,7 @@ pub(crate) enum Op {
     Mbarrier(Box<MbarrierOp>),
     Async(Box<AsyncOp>),
     Tensor(Box<TensorOp>),
+    Wgmma(Box<WgmmaOp>),
     /// Not known; the text says what.
     Unknown(Box<str>),
 }
@@ -649,6 +651,9 @@ pub(crate) struct Func {
     pub shared: Vec<u32>,
     /// Functions that this one calls.
     pub callees: Vec<u32>,
+    /// With `wgmma` inside: the 32-bit registers that each instruction uses, and whether it writes
+    /// them. Empty without.
+    pub touched: Vec<Box<[(u32, bool)]>>,
     /// An indirect call: any function may be reached.
     pub indirect: bool,
 }

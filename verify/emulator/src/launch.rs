@@ -370,6 +370,8 @@ impl Machine {
             clusters: Vec::new(),
             agents: Vec::new(),
             issued: 0,
+            gathering: Vec::new(),
+            accumulators: HashMap::new(),
             events: Vec::new(),
             watches: Vec::new(),
             rng: Rng::new(self.options.seed),

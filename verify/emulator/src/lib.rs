@@ -16,7 +16,7 @@
 //! memory model does not order, even if they happened to come in the right order, each with its
 //! rule, both instructions, the synchronisation that almost sufficed, and what to do.
 //!
-//! Not executed: textures, `mma.sync` and `wgmma`, pairs of CTAs in tcgen05, `im2col` copies.
+//! Not executed: textures, `mma.sync`, sparse and single-bit products, pairs of CTAs in tcgen05, `im2col` copies.
 
 mod access;
 mod alu;
@@ -27,6 +27,7 @@ mod detect;
 mod error;
 mod exec;
 mod flow;
+mod fragment;
 mod ir;
 mod launch;
 mod mbarrier;
@@ -39,6 +40,7 @@ mod tensor;
 pub mod tensor_map;
 mod value;
 mod warp;
+mod wgmma;
 mod world;
 
 pub use detect::{Hazard, Severity};

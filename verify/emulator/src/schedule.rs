@@ -9,6 +9,7 @@ use crate::mbarrier::Mbarriers;
 use crate::memory::{FRESH, RANK_SHIFT, SHARED_BASE};
 use crate::rng::Rng;
 use crate::warp::{Frame, Path, Spin, Wait, Warp};
+use crate::wgmma::Loans;
 use crate::world::{BARS, Bar, Cluster, Cta, Event, World};
 
 /// Turns that a path gets which only looks at memory, once nothing else can run.
@@ -31,7 +32,7 @@ impl Starved {
         match action {
             Action::In { .. } | Action::Small { .. } => self == Starved::CopiesIn,
             Action::Out { .. } => self == Starved::CopiesOut,
-            Action::Tensor(_) => self == Starved::Tensor,
+            Action::Tensor(_) | Action::Wgmma(_) => self == Starved::Tensor,
             Action::SmallArrive { .. } => false,
         }
     }
@@ -427,6 +428,7 @@ impl<'p> Grid<'p> {
             warp.bulk_groups = [0; LANES];
             warp.small_groups = [0; LANES];
             warp.cluster_arrived = 0;
+            warp.loans = Loans::default();
             warp.ready = true;
             warp.reserve(&frame, &self.world.program.functions[self.entry as usize]);
             warp.local.fill(FRESH);
@@ -604,6 +606,12 @@ impl World<'_> {
         if self.tensor_agents(slot).is_some() {
             let what = "the CTA exits while a tcgen05 operation is in flight";
             return Err(Fault::InFlight { what, rule: "D8" });
+        }
+        let product = self.gathering.iter().any(|p| p.cta == slot)
+            || self.agents.iter().any(|a| matches!(&a.action, Action::Wgmma(p) if p.cta == slot));
+        if product {
+            let what = "the CTA exits while a wgmma product is in flight";
+            return Err(Fault::InFlight { what, rule: "E2" });
         }
         for agent in &self.agents {
             let touches = match &agent.action {

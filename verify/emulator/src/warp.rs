@@ -6,6 +6,7 @@
 //! them.
 
 use crate::ir::{Dst, LANES, Lanes32, Lanes64, NO_JOIN};
+use crate::wgmma::Loans;
 
 pub(crate) const FULL: u32 = u32::MAX;
 
@@ -214,6 +215,8 @@ pub(crate) struct Warp {
     /// Lanes between `barrier.cluster.arrive` and `wait`, and the phase they wait for.
     pub cluster_arrived: u32,
     pub cluster_phase: u64,
+    /// Registers that `wgmma` has.
+    pub loans: Loans,
     pub ready: bool,
 }
 

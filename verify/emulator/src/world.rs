@@ -10,6 +10,8 @@ use crate::memory::*;
 use crate::rng::Rng;
 use crate::tcgen05::TensorMemory;
 use crate::warp::{Frame, Warp};
+use crate::wgmma::Product;
+use std::collections::HashMap;
 
 /// The lanes of a mask.
 #[inline(always)]
@@ -116,6 +118,10 @@ pub(crate) struct World<'p> {
     pub clusters: Vec<Cluster>,
     pub agents: Vec<Agent>,
     pub issued: u64,
+    /// `wgmma` products that not all warps of their warpgroup have issued.
+    pub gathering: Vec<Product>,
+    /// Accumulators whose registers are lent.
+    pub accumulators: HashMap<u64, Vec<Lanes32>>,
     pub events: Vec<Event>,
     /// Addresses that parked paths look at.
     pub watches: Vec<u64>,

@@ -93,6 +93,7 @@ pub(crate) fn function(
         returns: Vec::new(),
         shared: Vec::new(),
         callees: Vec::new(),
+        touched: Vec::new(),
         indirect: false,
     };
     let slots = body
@@ -164,6 +165,9 @@ pub(crate) fn function(
     let line = module.source[..body.span.end].matches('\n').count() as u32 + 1;
     let join_point = joins.is_join[body.instructions.len()];
     d.func.code.push(Inst { guard: 0, join_point, line, op: Op::Ret });
+    if d.func.code.iter().any(|i| matches!(i.op, Op::Wgmma(_))) {
+        d.func.touched = d.touched();
+    }
     d.func
 }
 
@@ -331,6 +335,53 @@ impl Decoder<'_> {
         Ok((addr, space))
     }
 
+    /// For each instruction but moves between registers and `wgmma` itself, the 32-bit registers
+    /// that it names, and whether it writes them.
+    fn touched(&self) -> Vec<Box<[(u32, bool)]>> {
+        let writes_first = |opcode: &str| {
+            !matches!(opcode, "st" | "red" | "bar" | "barrier" | "cp" | "mbarrier" | "tcgen05")
+        };
+        let of = |(i, inst): (&ptx::Instruction, &Inst)| {
+            if matches!(inst.op, Op::Wgmma(_) | Op::Mov { .. }) {
+                return Box::default();
+            }
+            let mut found = Vec::new();
+            for (k, operand) in i.operands.iter().enumerate() {
+                self.registers(operand, k == 0 && writes_first(i.opcode()), &mut found);
+            }
+            found.into()
+        };
+        let mut touched: Vec<_> =
+            self.body.instructions.iter().zip(&self.func.code).map(of).collect();
+        touched.resize(self.func.code.len(), Box::default());
+        touched
+    }
+
+    fn registers(&self, operand: &Operand, writes: bool, found: &mut Vec<(u32, bool)>) {
+        let mut add = |id: ptx::RegId, writes| {
+            if let Slot::R32(slot) = self.slots[id.0 as usize] {
+                found.push((slot, writes));
+            }
+        };
+        match operand {
+            Operand::Register(id) => add(*id, writes),
+            Operand::Address(address) => {
+                if let ptx::Base::Register(id) = address.base {
+                    add(id, false);
+                }
+                address.items.iter().for_each(|item| self.registers(item, false, found));
+            }
+            Operand::Vector(list) | Operand::List(list) => {
+                list.iter().for_each(|item| self.registers(item, writes, found));
+            }
+            Operand::Pair(a, b) => {
+                self.registers(a, writes, found);
+                self.registers(b, writes, found);
+            }
+            _ => {}
+        }
+    }
+
     // ---- instructions ----
 
     fn op(&mut self, i: &ptx::Instruction, join: u32) -> Result<Op> {
@@ -342,6 +393,7 @@ impl Decoder<'_> {
             "mbarrier" => self.mbarrier(&mods, o),
             "cp" => self.copy(&mods, o),
             "tcgen05" => self.tensor(&mods, o),
+            "wgmma" => self.wgmma(&mods, o),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => {
                 self.control(opcode, &mods, o, join)
             }

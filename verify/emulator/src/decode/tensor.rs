@@ -1,7 +1,9 @@
 //! The tensor cores.
 
 use super::*;
+use crate::tcgen05::{AccumulatorType, ElementType, Major};
 use crate::tensor;
+use crate::wgmma::{self, WgmmaOp};
 
 impl Decoder<'_> {
     pub(super) fn tensor(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
@@ -88,5 +90,120 @@ impl Decoder<'_> {
             _ => return Err(String::new()),
         };
         Ok(Op::Tensor(Box::new(op)))
+    }
+
+    pub(super) fn wgmma(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        let op = match (mods.all.first().copied(), o) {
+            (Some("fence"), []) => WgmmaOp::Fence,
+            (Some("commit_group"), []) => WgmmaOp::Commit,
+            (Some("wait_group"), [Operand::Int(groups)]) => {
+                WgmmaOp::Wait { groups: u32::try_from(*groups).map_err(|e| e.to_string())? }
+            }
+            (Some("mma_async"), [Operand::Vector(d), a, b, accumulate, rest @ ..]) => {
+                WgmmaOp::Mma(Box::new(self.product(mods, (d, a, b, accumulate), rest)?))
+            }
+            _ => return Err(String::new()),
+        };
+        Ok(Op::Wgmma(Box::new(op)))
+    }
+
+    fn product(
+        &mut self,
+        mods: &Mods,
+        (d, a, b, accumulate): (&[Operand], &Operand, &Operand, &Operand),
+        rest: &[Operand],
+    ) -> Result<wgmma::Form> {
+        if mods.has("sp") {
+            return Err("sparse products are not executed".into());
+        }
+        let shape = mods.find(|m| m.strip_prefix("m64n").map(str::to_owned)).ok_or("shape")?;
+        let (n, k) = shape.split_once('k').ok_or("shape")?;
+        let number = |text: &str| text.parse::<u32>().map_err(|e| format!("shape: {e}"));
+        let (n, k) = (number(n)?, number(k)?);
+        let types: Vec<&str> = mods.all.iter().copied().filter(|m| element(m).is_some()).collect();
+        let (d_type, a_type, b_type) = match (&types[..], mods.find(accumulator)) {
+            ([a, b], Some(wide)) => (wide, *a, *b),
+            (["f16", a, b], None) => (AccumulatorType::F16, *a, *b),
+            _ => return Err("types".into()),
+        };
+        let (a_type, b_type) =
+            (element(a_type).ok_or("type of A")?, element(b_type).ok_or("type of B")?);
+        let integer = matches!(a_type, ElementType::U8 | ElementType::S8);
+        if a_type.bits() * k != 256
+            || a_type.bits() != b_type.bits()
+            || integer != (d_type == AccumulatorType::S32)
+            || !n.is_multiple_of(8)
+            || !(8..=256).contains(&n)
+        {
+            return Err("shape and types do not fit".into());
+        }
+        let slot = |operand: &Operand| match operand {
+            Operand::Register(id) => match self.slots[id.0 as usize] {
+                Slot::R32(slot) => Ok(slot),
+                _ => Err("a register of 32 bits".to_owned()),
+            },
+            _ => Err("a register".into()),
+        };
+        let registers = d.iter().map(slot).collect::<Result<Box<[u32]>>>()?;
+        let a = match a {
+            Operand::Vector(parts) => {
+                let parts = parts.iter().map(slot).collect::<Result<Vec<_>>>()?;
+                wgmma::Left::Registers(parts.try_into().map_err(|_| "four registers of A")?)
+            }
+            a => wgmma::Left::Shared(self.src(a, 64)?),
+        };
+        // Signs of A and B, then which of them lie transposed; integers have neither.
+        let literals = rest
+            .iter()
+            .map(|o| match o {
+                Operand::Int(n) => Ok(*n),
+                _ => Err("scales and transpositions are literals".to_owned()),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let (negate, transpose) = match (literals[..].split_at_checked(2), a) {
+            (None, _) if literals.is_empty() => ([false; 2], [0; 2]),
+            (Some((&[x, y], &[])), _) => ([x < 0, y < 0], [0; 2]),
+            (Some((&[x, y], &[t])), wgmma::Left::Registers(_)) => ([x < 0, y < 0], [0, t]),
+            (Some((&[x, y], &[s, t])), wgmma::Left::Shared(_)) => ([x < 0, y < 0], [s, t]),
+            _ => return Err("operands".into()),
+        };
+        let form = wgmma::Form {
+            n,
+            a_type,
+            b_type,
+            d_type,
+            d: registers,
+            a,
+            b: self.src(b, 64)?,
+            accumulate: self.src(accumulate, 1)?,
+            negate,
+            major: transpose.map(|t| if t == 0 { Major::K } else { Major::Mn }),
+            saturate: mods.has("satfinite"),
+        };
+        if form.d.len() != form.packing().registers(n as usize) {
+            return Err("the number of registers of D".into());
+        }
+        Ok(form)
+    }
+}
+
+fn element(name: &str) -> Option<ElementType> {
+    Some(match name {
+        "f16" => ElementType::F16,
+        "bf16" => ElementType::Bf16,
+        "tf32" => ElementType::Tf32,
+        "e4m3" => ElementType::E4m3,
+        "e5m2" => ElementType::E5m2,
+        "u8" => ElementType::U8,
+        "s8" => ElementType::S8,
+        _ => return None,
+    })
+}
+
+fn accumulator(name: &str) -> Option<AccumulatorType> {
+    match name {
+        "f32" => Some(AccumulatorType::F32),
+        "s32" => Some(AccumulatorType::S32),
+        _ => None,
     }
 }

@@ -10,6 +10,7 @@ use super::{Detector, Space, Touch};
 use crate::async_ops::SharedPlace;
 use crate::error::{Site, Threads};
 use crate::memory::{GLOBAL_BASE, SHARED_BASE};
+use crate::wgmma::Misuse;
 use std::fmt;
 
 /// How certain the accusation is.
@@ -160,7 +161,7 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
     let relaxed = strand.now.d.covers(before);
     let almost = strand.almost.filter(|_| relaxed).map(|a| a.1);
     let class = conflict.before.class();
-    if relaxed && matches!(class, Class::In | Class::Mma | Class::Small) {
+    if relaxed && matches!(class, Class::In | Class::Mma | Class::Wgmma | Class::Small) {
         let cause = cause(
             "C6",
             "the completion was observed by a relaxed wait, which orders no memory",
@@ -211,6 +212,11 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
             "D6",
             "a multiplication may still read it",
             "arrive on the stage's empty barrier by tcgen05.commit, and wait for that",
+        ),
+        Class::Wgmma => cause(
+            "E3",
+            "a wgmma product may still read it",
+            "wgmma.wait_group that covers its group before the stage is handed back",
         ),
         Class::Alloc => cause(
             "D8",
@@ -414,6 +420,32 @@ impl Detector {
         };
         let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
         self.report(w, lane, site, Some(init), (cause, message));
+    }
+
+    /// A `wgmma` product takes registers that no fence hands over: one was used at `used`, or there
+    /// was no fence yet.
+    pub fn wgmma_unfenced(&mut self, w: u32, site: u32, used: Option<u32>) {
+        let what = match used {
+            Some(_) => "a register of D or A was used, and no wgmma.fence is behind that",
+            None => "no wgmma.fence stands before the first product",
+        };
+        let fix = "wgmma.fence between the last use of the registers and the product";
+        self.report(w, 0, site, used, (cause("E1", what, fix), what.into()));
+    }
+
+    /// An instruction uses a register that a product in flight has.
+    pub fn wgmma_misuse(&mut self, w: u32, site: u32, product: u32, misuse: Misuse) {
+        let what = match misuse {
+            Misuse::Accumulator => {
+                "an accumulator is used while a wgmma product may still write it"
+            }
+            Misuse::ReadA => "a register of A is read while a wgmma product has it",
+            Misuse::WriteA => "a register of A is written while a wgmma product may still read it",
+        };
+        let fix = "wgmma.wait_group that covers the product before the registers are used";
+        // Nothing goes wrong if A is only read, but the text forbids it.
+        let cause = cause("E2", what, fix).policy(misuse == Misuse::ReadA);
+        self.report(w, 0, site, Some(product), (cause, what.into()));
     }
 
     pub(super) fn report_early_arrival(

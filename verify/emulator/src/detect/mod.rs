@@ -20,6 +20,7 @@ mod hazard;
 mod shadow;
 mod strand;
 mod sync;
+mod wgmma;
 
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Lanes64, Scope};
@@ -73,6 +74,7 @@ pub(crate) enum Batch {
     OutWrite,
     Small,
     Mma,
+    Wgmma,
     Ld,
     St,
 }

@@ -33,18 +33,21 @@ pub(crate) enum Class {
     /// A bulk copy out of shared memory.
     Out,
     Mma,
+    /// A product in registers.
+    Wgmma,
     Ld,
     St,
     Dealloc,
 }
 
-const CLASSES: [Class; 9] = [
+const CLASSES: [Class; 10] = [
     Class::Thread,
     Class::Alloc,
     Class::Small,
     Class::In,
     Class::Out,
     Class::Mma,
+    Class::Wgmma,
     Class::Ld,
     Class::St,
     Class::Dealloc,

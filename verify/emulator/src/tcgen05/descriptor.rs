@@ -63,6 +63,11 @@ pub enum DescriptorError {
     )]
     Reserved { bits: u64, bit: u32 },
     #[error(
+        "wgmma descriptor {bits:#018x}: reserved bit {bit} is set; encode addresses and strides as (x & 0x3ffff) >> 4 \
+         (a tcgen05 descriptor has 0b001 in bits 46 to 48 and other swizzle codes) (rule D14)"
+    )]
+    WgmmaReserved { bits: u64, bit: u32 },
+    #[error(
         "shared-memory descriptor {bits:#018x}: absolute leading dimension (bit 52), which sm_100a does not have; clear it \
          (rule D14)"
     )]
@@ -125,6 +130,24 @@ impl SharedDescriptor {
             6 => Swizzle::B32,
             code => return Err(DescriptorError::Swizzle { bits, code }),
         };
+        Ok(SharedDescriptor {
+            start: (field(0, 14) << 4) as u32,
+            leading: (field(16, 14) << 4) as u32,
+            stride: (field(32, 14) << 4) as u32,
+            base_offset: field(49, 3) as u32,
+            swizzle,
+        })
+    }
+
+    /// Decodes the 64-bit form that `wgmma.mma_async` takes.
+    pub fn decode_wgmma(bits: u64) -> Result<Self, DescriptorError> {
+        let field = |low: u32, width: u32| bits >> low & ((1 << width) - 1);
+        let reserved = [14, 15, 30, 31, 46, 47, 48].into_iter().chain(52..=61);
+        if let Some(bit) = reserved.into_iter().find(|&bit| field(bit, 1) != 0) {
+            return Err(DescriptorError::WgmmaReserved { bits, bit });
+        }
+        let swizzle =
+            [Swizzle::None, Swizzle::B128, Swizzle::B64, Swizzle::B32][field(62, 2) as usize];
         Ok(SharedDescriptor {
             start: (field(0, 14) << 4) as u32,
             leading: (field(16, 14) << 4) as u32,
@@ -254,6 +277,16 @@ impl OperandLayout {
     /// The runs of shared memory, address and length, that a multiplication reads for this operand.
     pub fn runs(&self, rows: u32, depth: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.chunks(rows, depth).map(|(row, k, bytes)| (self.address(row, k), bytes))
+    }
+
+    /// The same for rows from `first` on only.
+    pub(crate) fn runs_from(
+        &self,
+        first: u32,
+        rows: u32,
+        depth: u32,
+    ) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.chunks(rows, depth).map(move |(row, k, bytes)| (self.address(first + row, k), bytes))
     }
 
     /// Reads an operand, as values of type `T`, into panels of `PANEL` rows: element (r, k) of the

@@ -25,8 +25,8 @@ use super::idesc::{AccumulatorType, InstructionDescriptor};
 use super::tensor_memory::{TensorAddress, TensorMemory, TensorMemoryError};
 
 /// Rows and columns of D that are computed together: small enough for the registers of any machine.
-const ROWS: usize = 4;
-const COLUMNS: usize = 8;
+pub(crate) const ROWS: usize = 4;
+pub(crate) const COLUMNS: usize = 8;
 
 /// Columns of A in tensor memory: K is 32 bytes for every kind.
 const A_COLUMNS: u32 = 8;
@@ -313,14 +313,14 @@ impl Mma {
 }
 
 /// What the inner loop needs of a number.
-trait Number: Copy + Mul<Output = Self> + AddAssign {}
+pub(crate) trait Number: Copy + Mul<Output = Self> + AddAssign {}
 impl Number for f32 {}
 impl Number for i32 {}
 
 /// Adds the product of `ROWS` rows of A and `COLUMNS` columns of B. The sums stay in vector
 /// registers.
 #[inline(always)]
-fn multiply<T: Number>(a: &[T], b: &[T], sums: &mut [[T; COLUMNS]; ROWS]) {
+pub(crate) fn multiply<T: Number>(a: &[T], b: &[T], sums: &mut [[T; COLUMNS]; ROWS]) {
     let mut local = *sums;
     for (a, b) in a.chunks_exact(ROWS).zip(b.chunks_exact(COLUMNS)) {
         for (sums, &a) in local.iter_mut().zip(a) {

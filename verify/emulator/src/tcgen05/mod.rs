@@ -26,6 +26,7 @@ pub mod tensor_memory;
 mod tests;
 
 pub use access::{Access, AccessError, Shape};
+pub(crate) use descriptor::FromElement;
 pub use descriptor::{DescriptorError, Major, OperandLayout, SharedDescriptor, SharedWindow};
 pub use element::ElementType;
 pub use idesc::{AccumulatorType, InstructionDescriptor, InstructionDescriptorError, Kind};

@@ -1,0 +1,30 @@
+//! Products in registers: what they read, what a wait completes, and whose the registers are.
+
+use super::clock::Stamp;
+use super::shadow::Class;
+use super::{Batch, Detector, Space, Touch};
+use crate::ir::LANES;
+
+impl Detector {
+    /// A warp's part of a product reads runs of shared memory. All warps of the warpgroup share the
+    /// event, under the name of the first.
+    pub fn wgmma_source(
+        &mut self,
+        w: u32,
+        leader: u32,
+        cta: u32,
+        (site, group): (u32, u32),
+        runs: impl Iterator<Item = (usize, usize)>,
+    ) {
+        let mut stamp = self.batch(leader, LANES as u32, Batch::Wgmma);
+        stamp.epoch = group + 1;
+        let touch = Touch { site, write: false, class: Class::Wgmma, strong: None };
+        self.touch_async(w, 0, stamp, Space::Shared(cta), runs, touch);
+    }
+
+    /// The groups before `open` of a warpgroup are complete.
+    pub fn wgmma_waited(&mut self, w: u32, leader: u32, open: u32) {
+        let stamp = Stamp { epoch: open, ..self.batch(leader, LANES as u32, Batch::Wgmma) };
+        self.warps[w as usize].split(u32::MAX, |strand| strand.now.complete(stamp));
+    }
+}
