@@ -18,7 +18,7 @@ use crate::Error;
 use crate::emulator::{Emulator, EmulatorOptions};
 use crate::gpu::{self, Gpu};
 use crate::image::{self, Image};
-use crate::launch::{self, Grid, LaunchReport};
+use crate::launch::{self, Grid, LaunchReport, Occupancy};
 use crate::memory::{Leftover, Leftovers, LoadedCode};
 use crate::module::{Loaded, Module};
 use crate::reservation::Reservation;
@@ -273,6 +273,17 @@ impl Device {
             }
             // `check` has compared the devices, so the kinds agree.
             _ => Err(Error::foreign_module(&call)),
+        }
+    }
+
+    /// How many CTAs and clusters of this call's kernel run at the same time.
+    pub fn occupancy(&self, module: &Module, call: &Call<'_>) -> Result<Occupancy, Error> {
+        launch::compiled(self, module, call)
+            .map_err(|problem| Error::BadLaunch { kernel: call.kernel(), problem })?;
+        match (self.backend(), &**module.code.loaded()) {
+            (Backend::Gpu(gpu), Loaded::Gpu(loaded)) => gpu.occupancy(loaded, call),
+            (Backend::Emulator(_), Loaded::Emulator(_)) => Ok(Emulator::occupancy(call.shape())),
+            _ => Err(Error::foreign_module(call)),
         }
     }
 

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use baton::launch::{Call, EncodedTensorMap};
+use baton::launch::{Call, EncodedTensorMap, Shape};
 use baton_emulator::tensor_map::{self, TensorMapDesc};
 use baton_emulator::{Launch, Machine, Options, Program};
 use baton_ptx::lines::LineTable;
@@ -19,7 +19,7 @@ use baton_ptx::lines::LineTable;
 use crate::device::{ALIGNMENT, Memory};
 use crate::error::Error;
 use crate::image::{Binary, Image};
-use crate::launch::{Grid, LaunchReport};
+use crate::launch::{Grid, LaunchReport, Occupancy};
 
 /// How an emulator runs, and what.
 #[derive(Clone, Debug, Default)]
@@ -160,6 +160,13 @@ impl Emulator {
             output: report.output,
             hazards: report.hazards,
         })
+    }
+
+    /// The emulator does without registers and limits on what CTAs share: it starts as many as it keeps at once.
+    pub(crate) fn occupancy(shape: Shape) -> Occupancy {
+        let ctas = baton_emulator::RESIDENT as u32;
+        let clusters = shape.cluster.map(|extents| ctas / extents.iter().product::<u32>().max(1));
+        Occupancy { ctas_per_multiprocessor: ctas, multiprocessors: 1, clusters }
     }
 
     pub(crate) fn encode(map: &TensorMapDesc) -> Result<EncodedTensorMap, String> {

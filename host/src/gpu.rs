@@ -24,13 +24,13 @@ use cudarc::driver::{CudaContext, sys};
 use crate::device::Memory;
 use crate::error::{BadLaunch, Error};
 use crate::image::{self, Binary, Candidate, Image};
-use crate::launch::{Grid, LaunchReport, Limits};
+use crate::launch::{Grid, LaunchReport, Limits, Occupancy};
 use crate::tensor_map;
 
 use event::EventPool;
 
 /// Every symbol that this file reaches, directly or through `cudarc`.
-const SYMBOLS: [&CStr; 50] = [
+const SYMBOLS: [&CStr; 52] = [
     c"cuInit",
     c"cuGetErrorName",
     c"cuGetErrorString",
@@ -57,6 +57,8 @@ const SYMBOLS: [&CStr; 50] = [
     c"cuFuncGetParamInfo",
     c"cuLaunchKernelEx",
     c"cuTensorMapEncodeTiled",
+    c"cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    c"cuOccupancyMaxActiveClusters",
     c"cuEventCreate",
     c"cuEventRecord",
     c"cuEventSynchronize",
@@ -324,6 +326,59 @@ impl Gpu {
         Ok(ReadyKernel { function, cluster, may_overlap, call, gpu: &self.name })
     }
 
+    pub(crate) fn occupancy(
+        &self,
+        module: &LoadedModule,
+        call: &Call<'_>,
+    ) -> Result<Occupancy, Error> {
+        self.bind("asking for a kernel's occupancy")?;
+        let kernel = self.ready(module, call)?;
+        let doing = || format!("asking for the occupancy of `{}` on {}", call.kernel(), self.name);
+        let shape = call.shape();
+        let mut ctas = 0;
+        // SAFETY: the function is the module's, and the result is written to a local.
+        unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut ctas,
+                kernel.function.raw,
+                shape.threads.iter().product::<u32>() as i32,
+                shape.dynamic_shared as usize,
+            )
+        }
+        .result()
+        .map_err(failed(doing()))?;
+        let clusters = match shape.cluster {
+            None => None,
+            Some(_) => {
+                let mut clusters = 0;
+                kernel.with_config(
+                    Grid(shape.cluster.unwrap_or([1; 3])),
+                    ptr::null_mut(),
+                    |config| {
+                        // SAFETY: as above; the configuration and its attributes outlive the call.
+                        unsafe {
+                            sys::cuOccupancyMaxActiveClusters(
+                                &mut clusters,
+                                kernel.function.raw,
+                                config,
+                            )
+                        }
+                        .result()
+                        .map_err(failed(doing()))
+                    },
+                )?;
+                Some(u32::try_from(clusters).unwrap_or(0))
+            }
+        };
+        let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let multiprocessors = self.context.attribute(which).map_err(failed(doing()))?;
+        Ok(Occupancy {
+            ctas_per_multiprocessor: u32::try_from(ctas).unwrap_or(0),
+            multiprocessors: u32::try_from(multiprocessors).unwrap_or(0),
+            clusters,
+        })
+    }
+
     pub(crate) fn launch(
         &self,
         module: &LoadedModule,
@@ -534,8 +589,13 @@ struct ReadyKernel<'c> {
 }
 
 impl ReadyKernel<'_> {
-    /// Gives the kernel to a stream, whose context is current.
-    fn launch(&self, Grid(grid): Grid, stream: sys::CUstream) -> Result<(), Error> {
+    /// The launch as the driver wants it.
+    fn with_config<T>(
+        &self,
+        Grid(grid): Grid,
+        stream: sys::CUstream,
+        use_it: impl FnOnce(&sys::CUlaunchConfig) -> T,
+    ) -> T {
         let call = self.call;
         let shape = call.shape();
         let mut attributes: Vec<sys::CUlaunchAttribute> = self
@@ -577,6 +637,12 @@ impl ReadyKernel<'_> {
             attrs: attributes.as_mut_ptr(),
             numAttrs: attributes.len() as c_uint,
         };
+        use_it(&config)
+    }
+
+    /// Gives the kernel to a stream, whose context is current.
+    fn launch(&self, grid: Grid, stream: sys::CUstream) -> Result<(), Error> {
+        let call = self.call;
         let mut params: Vec<*mut c_void> =
             call.params().iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         // SAFETY: the function is the module's, which is borrowed and not unloaded before its kernels
@@ -584,9 +650,9 @@ impl ReadyKernel<'_> {
         // them and the attributes before it returns. Their meaning is what `Call::new` demands. The
         // memory that they point into stays allocated until the kernel has ended: a launch that waits
         // borrows it, and one that does not adds a fence to its reservation.
-        let launched = unsafe {
-            sys::cuLaunchKernelEx(&config, self.function.raw, params.as_mut_ptr(), ptr::null_mut())
-        };
+        let launched = self.with_config(grid, stream, |config| unsafe {
+            sys::cuLaunchKernelEx(config, self.function.raw, params.as_mut_ptr(), ptr::null_mut())
+        });
         launched.result().map_err(failed(format!(
             "launching kernel `{}` on {}",
             call.kernel(),

@@ -10,7 +10,7 @@ use baton_emulator::Hazard;
 
 use crate::device::{Backend, Device};
 use crate::error::BadLaunch;
-use crate::image::Declared;
+use crate::image::{Declared, KernelInfo};
 use crate::module::Module;
 
 /// How many CTAs to launch: x, y, z.
@@ -64,6 +64,27 @@ pub struct LaunchReport {
     pub hazards: Vec<Hazard>,
 }
 
+/// How much of a kernel a device runs at the same time.
+///
+/// It decides how large a grid may be whose CTAs wait for each other (rule F5), and how many CTAs a persistent kernel
+/// is worth launching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// CTAs that one multiprocessor holds, by registers, shared memory and threads.
+    pub ctas_per_multiprocessor: u32,
+    /// Multiprocessors of the device. The emulator counts as one, which holds all that it runs at once.
+    pub multiprocessors: u32,
+    /// Clusters that the device holds at once; `None` for a kernel without.
+    pub clusters: Option<u32>,
+}
+
+impl Occupancy {
+    /// CTAs that the device holds at once.
+    pub fn resident_ctas(&self) -> u64 {
+        u64::from(self.ctas_per_multiprocessor) * u64::from(self.multiprocessors)
+    }
+}
+
 /// What a device can launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -83,22 +104,7 @@ pub(crate) fn check(
     Grid(grid): Grid,
     call: &Call<'_>,
 ) -> Result<(), BadLaunch> {
-    if module.device() != device {
-        return Err(BadLaunch::ForeignModule { module: module.name() });
-    }
-    let Some(kernel) = module.kernel(call.kernel()) else {
-        let known = match module.binary.kernels {
-            [] => "no kernels".into(),
-            kernels => {
-                let names: Vec<_> = kernels.iter().map(|kernel| kernel.name).collect();
-                format!("only the kernels {}", names.join(", "))
-            }
-        };
-        return Err(BadLaunch::UnknownKernel { module: module.name(), known });
-    };
-    if let Some(declared) = &kernel.declared {
-        compare(declared, call)?;
-    }
+    let kernel = compiled(device, module, call)?;
     if let Some(&(parameter, _)) = call.devices().iter().find(|(_, id)| *id != device.id()) {
         return Err(BadLaunch::ForeignMemory { parameter });
     }
@@ -158,6 +164,31 @@ pub(crate) fn check(
         });
     }
     Ok(())
+}
+
+/// The kernel that a call is for, compared with what the call was made for.
+pub(crate) fn compiled(
+    device: &Device,
+    module: &Module,
+    call: &Call<'_>,
+) -> Result<&'static KernelInfo, BadLaunch> {
+    if module.device() != device {
+        return Err(BadLaunch::ForeignModule { module: module.name() });
+    }
+    let Some(kernel) = module.kernel(call.kernel()) else {
+        let known = match module.binary.kernels {
+            [] => "no kernels".into(),
+            kernels => {
+                let names: Vec<_> = kernels.iter().map(|kernel| kernel.name).collect();
+                format!("only the kernels {}", names.join(", "))
+            }
+        };
+        return Err(BadLaunch::UnknownKernel { module: module.name(), known });
+    };
+    if let Some(declared) = &kernel.declared {
+        compare(declared, call)?;
+    }
+    Ok(kernel)
 }
 
 /// Refuses a call that the host's half of the kernel crate made for another kernel than the device's half became.

@@ -62,7 +62,7 @@ pub use device::{Choice, Device, DeviceInfo};
 pub use emulator::EmulatorOptions;
 pub use error::{BadLaunch, Error};
 pub use image::{Arch, Binary, Declared, Features, Image, KernelInfo};
-pub use launch::{Grid, LaunchReport};
+pub use launch::{Grid, LaunchReport, Occupancy};
 pub use module::{Code, Module};
 pub use pinned::Pinned;
 pub use stream::{

@@ -9,7 +9,7 @@ use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shap
 use baton::tile::Tile;
 use baton_host::{
     BadLaunch, Binary, Buffer, Choice, Code, Device, EmulatorOptions, Error, Image, KernelInfo,
-    Matrix,
+    Matrix, Occupancy,
 };
 
 mod stand_in;
@@ -194,6 +194,25 @@ fn a_launch_passes_what_the_call_says() {
 
         drop((input, output));
         assert_eq!(allocations(), 0);
+    });
+}
+
+#[test]
+fn the_driver_says_how_much_runs_at_the_same_time() {
+    with(Driver::StandIn, &[], "the_driver_says_how_much_runs_at_the_same_time", || {
+        let device = Device::gpu(0).unwrap();
+        let module = device.load(&KERNELS).unwrap();
+        let shape = Shape { cluster: Some([2, 1, 1]), ..SHAPE };
+        let occupancy = device.occupancy(&module, &bare("cluster", shape)).unwrap();
+        let expected =
+            Occupancy { ctas_per_multiprocessor: 2, multiprocessors: 132, clusters: Some(66) };
+        assert_eq!(occupancy, expected);
+        assert_eq!(occupancy.resident_ctas(), 264);
+        assert!(log().contains("occupancy of 64 threads and 0 bytes"), "{}", log());
+        assert!(log().contains("clusters of grid [2, 1, 1] block [64, 1, 1]"), "{}", log());
+        // What a launch would refuse has no occupancy either.
+        let wrong = device.occupancy(&module, &bare("cluster", SHAPE));
+        assert!(matches!(wrong, Err(Error::BadLaunch { .. })), "{wrong:?}");
     });
 }
 

@@ -155,6 +155,7 @@ unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, which: c_int, _: c_
         1..=3 => 1024,
         4 => 64,
         5 => i32::MAX,
+        16 => 132,
         6 | 7 => 65535,
         75 => major.parse().unwrap(),
         76 => minor.parse().unwrap(),
@@ -343,6 +344,31 @@ unsafe extern "C" fn cuFuncGetAttribute(
 #[unsafe(no_mangle)]
 extern "C" fn cuFuncSetAttribute(_function: *const u8, which: c_int, value: c_int) -> c_uint {
     log(format!("set attribute {which} to {value}"));
+    0
+}
+
+/// Two CTAs of 64 threads, by its own arithmetic.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    ctas: *mut c_int,
+    _function: *const u8,
+    threads: c_int,
+    shared: usize,
+) -> c_uint {
+    log(format!("occupancy of {threads} threads and {shared} bytes"));
+    unsafe { *ctas = 128 / threads };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuOccupancyMaxActiveClusters(
+    clusters: *mut c_int,
+    _function: *const u8,
+    config: *const Config,
+) -> c_uint {
+    let config = unsafe { &*config };
+    log(format!("clusters of grid {:?} block {:?}", config.grid, config.block));
+    unsafe { *clusters = 66 };
     0
 }
 
