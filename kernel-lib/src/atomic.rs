@@ -21,6 +21,7 @@ use crate::global::GlobalPtr;
 use crate::ptx;
 use crate::ptx::addr::{Addr, Global};
 use crate::ptx::atom::{Add, Bitwise, Compare, Exchange, MinMax};
+use crate::ptx::word::Word32;
 use crate::scope::{Includes, Scope};
 use crate::sem::{AcqRel, Acquire, AtomSem, LoadSem, RedSem, Relaxed, Release, Sem, StoreSem};
 use crate::shared_access::check;
@@ -87,6 +88,61 @@ impl<'k, T: Element, S: Scope> Atomics<'k, T, S> {
             brand: PhantomData,
             types: PhantomData,
         }
+    }
+}
+
+impl<'k, T: Element + Word32, S: Scope> Atomics<'k, T, S> {
+    /// Words `index` to `index + 3`, by one instruction. Traps when they are not all in the array, or not on a 16-byte
+    /// boundary.
+    ///
+    /// # PTX
+    /// `ld.M.S.global.v4.b32`, PTX 6.0, sm_70 (ISA *ld*, *Vectors*): four loads of one word each, in no particular order
+    /// (rule A12).
+    #[inline(always)]
+    pub fn load_v4<M: LoadSem + Reads>(&self, index: u64) -> SeenVector<'k, T, S, M::How, 4> {
+        check(4 <= self.len && index <= self.len - 4);
+        let at = self.address + index * size_of::<T>() as u64;
+        check(at.is_multiple_of(16));
+        // SAFETY: in range and aligned; all accesses are strong, of one size and scope, by the claim.
+        let values = unsafe { ptx::wide::ld_v4::<M, S, Global, T>(Addr::from_raw(at)) };
+        SeenVector { values, brand: PhantomData, types: PhantomData, stays: PhantomData }
+    }
+}
+
+/// `N` neighbouring words, each seen by an access of its own.
+pub struct SeenVector<'k, T, S, How, const N: usize> {
+    values: [T; N],
+    brand: Brand<'k>,
+    types: Marks<(S, How)>,
+    stays: StaysWithItsThreads,
+}
+
+/// What one access has seen.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` was seen by several accesses, in no particular order",
+    label = "a vector is not one atomic unit",
+    note = "rule A12: a vector load is a load of each element, in an order that nobody promises; that one element is new says nothing of \
+            the next (PTX ISA 8.2.4)",
+    note = "take the witnesses of the elements, `.elements()`, each of which stands for its own word; or put flag and payload into one \
+            word of 32 or 64 bits"
+)]
+pub trait OneAccess {}
+impl<T, S, How> OneAccess for Seen<'_, T, S, How> {}
+
+impl<'k, T: Copy, S: Scope, How, const N: usize> SeenVector<'k, T, S, How, N> {
+    /// The witness of each element.
+    #[inline(always)]
+    pub fn elements(self) -> [Seen<'k, T, S, How>; N] {
+        self.values.map(Seen::new)
+    }
+
+    /// One witness for all elements, for what one access has seen: which a vector is not (rule A12).
+    #[inline(always)]
+    pub fn whole(self) -> Seen<'k, [T; N], S, How>
+    where
+        Self: OneAccess,
+    {
+        unreachable!()
     }
 }
 

@@ -16,22 +16,64 @@ use crate::tile::{BulkTile, Element};
 use crate::token::{Cta, Role, Set, Warp, Warpgroup};
 
 /// An array in global memory that nobody writes during the launch (rule A10).
+///
+/// `W` says since when: [`BeforeTheLaunch`], or [`BehindTheWait`] where an earlier grid may have written it while this one
+/// already ran.
 #[repr(C)]
-pub struct ReadOnly<T> {
+pub struct ReadOnly<T, W = BeforeTheLaunch> {
     address: u64,
     len: u64,
-    element: PhantomData<T>,
+    types: PhantomData<fn() -> (T, W)>,
 }
 
-impl<T> Clone for ReadOnly<T> {
+/// All of the array was written before the launch began.
+pub enum BeforeTheLaunch {}
+/// All of the array was written before `griddepcontrol.wait` returned.
+pub enum BehindTheWait {}
+
+impl<T, W> Clone for ReadOnly<T, W> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T> Copy for ReadOnly<T> {}
+impl<T, W> Copy for ReadOnly<T, W> {}
+
+/// Memory that is the same from the beginning of the launch to its end, so that any cache may have it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may be written while the kernel runs",
+    label = "not read-only for the whole launch",
+    note = "rule A10: `ld.global.nc` and textures read through a cache that is outside the memory model, so what the kernel, or a grid that \
+            it overlaps, writes may never be seen (PTX ISA 8.6, ld.global.nc)",
+    note = "take the array as `ReadOnly<T>`, which the host lends by `&`; or read it with `.get(…)`"
+)]
+pub trait UnwrittenDuringTheLaunch {}
+impl<T> UnwrittenDuringTheLaunch for ReadOnly<T> {}
 
 impl<T: Element> ReadOnly<T> {
+    /// The same array, behind the wait for the grids that may have written it.
+    #[inline(always)]
+    pub(crate) fn behind_the_wait(self) -> ReadOnly<T, BehindTheWait> {
+        ReadOnly { address: self.address, len: self.len, types: PhantomData }
+    }
+}
+
+impl<T: Element, W> ReadOnly<T, W> {
+    /// Element `index`, through the read-only cache. Traps when it is out of range.
+    ///
+    /// # PTX
+    /// `ld.global.nc`, PTX 3.1, sm_35 (ISA *ld.global.nc*).
+    #[inline(always)]
+    pub fn get_nc(&self, index: u64) -> T
+    where
+        Self: UnwrittenDuringTheLaunch,
+    {
+        check(index < self.len);
+        let at = Addr::from_raw(self.address + index * size_of::<T>() as u64);
+        // SAFETY: in range, and nobody writes the array from the beginning of the launch on.
+        unsafe { ld::ld_nc(at) }
+    }
+
     /// Number of elements.
     #[inline(always)]
     pub fn len(&self) -> u64 {
@@ -56,7 +98,7 @@ impl<T: Element> ReadOnly<T> {
     }
 }
 
-impl<T: Element> ReadOnly<T> {
+impl<T: Element, W> ReadOnly<T, W> {
     /// The address of `count` neighbouring elements, 16 bytes, from `index` on. Traps when they are not all in the array, or
     /// not on a 16-byte boundary.
     #[inline(always)]
@@ -134,6 +176,16 @@ impl<T: Element, O> GlobalPtr<T, O> {
         Partition { address: self.address, first, step, count, element: PhantomData }
     }
 
+    /// An element through the read-only cache, for memory that nobody writes: which a `GlobalPtr` is not (rule A10).
+    #[inline(always)]
+    pub fn get_nc(&self, index: u64) -> T
+    where
+        Self: UnwrittenDuringTheLaunch,
+    {
+        let _ = index;
+        unreachable!()
+    }
+
     /// The address, for code that claims the memory in its own way.
     #[inline(always)]
     pub fn address(&self) -> Addr<Global> {
@@ -183,6 +235,16 @@ impl<T: Element> Partition<T> {
     pub fn put(&mut self, k: u64, value: T) {
         // SAFETY: in range, and this thread's own.
         unsafe { write_global(self.place(k), value) }
+    }
+
+    /// An element through the read-only cache, for memory that nobody writes: which a partition is not (rule A10).
+    #[inline(always)]
+    pub fn get_nc(&self, k: u64) -> T
+    where
+        Self: UnwrittenDuringTheLaunch,
+    {
+        let _ = k;
+        unreachable!()
     }
 
     /// Where element `k` of this thread lies. Traps when there is none: a `k` that is no element's could wrap to

@@ -86,6 +86,7 @@ pub mod index;
 pub mod launch;
 pub mod layout;
 pub mod mailbox;
+pub mod multicast;
 pub mod path;
 pub mod previous;
 pub mod print;

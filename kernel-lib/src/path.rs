@@ -271,8 +271,8 @@ pub trait StoreInFlight {}
 #[diagnostic::on_unimplemented(
     message = "the matrix instructions that write this accumulator have not completed: it is `{Self}`",
     label = "not complete",
-    note = "rule D5: `tcgen05.mma` is complete only when a `tcgen05.commit` of its thread has arrived and its phase was observed \
-            (PTX ISA 9.7.16.6.2); `mma` and `ld` are never a pipelined pair",
+    note = "rules D5 and D7: `tcgen05.mma` is complete only when a `tcgen05.commit` of its thread has arrived and its phase was \
+            observed; `mma` and `ld` are never a pipelined pair, not even back to back in one thread (PTX ISA 9.7.16.6.2)",
     note = "call `.commit(&mut t)` in the issuing thread, and read what the consumer's `wait(&mut wg)` returns"
 )]
 pub trait MmaCompleted {}

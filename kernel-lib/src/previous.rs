@@ -36,10 +36,12 @@
 
 use core::marker::PhantomData;
 
-use crate::global::ReceiveParam;
+use crate::global::{BehindTheWait, GlobalPtr, ReadOnly, ReceiveParam, TensorMap};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::launch::{KernelParam, Params};
+use crate::protocol;
 use crate::ptx;
+use crate::tile::Element;
 use crate::token::{Marks, Set, StaysWithItsThreads, sealed};
 
 /// Witness that the grids that this one depends on have completed, and that what they wrote is visible to this thread of
@@ -97,13 +99,55 @@ impl<S> PreviousCompleted for PreviousGrid<S> {}
 #[repr(transparent)]
 pub struct Dependent<P>(P);
 
-impl<P> Dependent<P> {
+impl<P: MayDepend> Dependent<P> {
     /// The parameter, behind the wait.
     #[inline(always)]
-    pub fn after<W: PreviousCompleted>(self, previous: &W) -> P {
+    pub fn after<W: PreviousCompleted>(self, previous: &W) -> P::Behind {
         let _ = previous;
-        self.0
+        self.0.behind()
     }
+}
+
+/// A parameter that grids before this one may be using.
+pub trait MayDepend {
+    /// What it is behind the wait: the parameter, which says where it matters that it was written during the launch (rule
+    /// A10).
+    type Behind;
+    #[doc(hidden)]
+    fn behind(self) -> Self::Behind;
+}
+
+impl<T: Element> MayDepend for ReadOnly<T> {
+    type Behind = ReadOnly<T, BehindTheWait>;
+    #[inline(always)]
+    fn behind(self) -> Self::Behind {
+        self.behind_the_wait()
+    }
+}
+
+macro_rules! as_they_are {
+    ($(($($parameter:ident),*) $t:ty;)*) => {$(
+        impl<$($parameter),*> MayDepend for $t {
+            type Behind = Self;
+            #[inline(always)]
+            fn behind(self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+as_they_are! {
+    (T, O) GlobalPtr<T, O>;
+    (T, A) TensorMap<T, A>;
+    (T, S) protocol::SpinLock<T, S>;
+    (T, S) protocol::TicketLock<T, S>;
+    (T, S) protocol::RwLock<T, S>;
+    (T, S) protocol::Semaphore<T, S>;
+    (T, S) protocol::LastArrival<T, S>;
+    (T, S) protocol::Once<T, S>;
+    (T, S) protocol::GridExchange<T, S>;
+    (T, S) protocol::SeqLock<T, S>;
+    (T, S) protocol::Queue<T, S>;
 }
 
 // SAFETY: the parameter itself.

@@ -454,10 +454,10 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// # PTX
     /// `cp.async.cg.shared::cta.global` for each chunk, then `cp.async.commit_group`, PTX 7.0, sm_80 (ISA *cp.async*).
     #[inline(always)]
-    pub fn copy<T>(
+    pub fn copy<T, W>(
         self, // B8: the stage comes back from `wait_copies`
         set: &mut T,
-        source: ReadOnly<<R::Data as Elements>::Element>,
+        source: ReadOnly<<R::Data as Elements>::Element, W>,
         mut from: impl FnMut(u32) -> u64,
     ) -> Slot<'k, Tag, R, S, Copying>
     where

@@ -419,8 +419,11 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     label = "a proof is missing, or is that of another field",
     note = "rules B9 and D8: a CTA exits after every bulk copy that uses its shared memory has completed and its tensor memory was \
             deallocated (PTX ISA 9.7.9.25.2, 9.7.16.7.1)",
-    note = "pass a tuple with one proof for each field that bulk copies or matrix instructions use, in the order of the fields: what \
-            `producer.finish(…)`, `staging.finish(…)` and `tensor.dealloc(…)` return; no other field needs one, and `()` closes none"
+    note = "rule F3: where peers of a cluster reach a field, the exit is the cluster's last barrier, and comes behind the wait for the \
+            last arrival on it (PTX ISA 5.1.6, barrier.cluster)",
+    note = "pass a tuple with one proof for each field that bulk copies, matrix instructions or peers use, in the order of the fields: \
+            what `producer.finish(…)`, `staging.finish(…)`, `tensor.dealloc(…)` and `region.close(…)` return; no other field needs one, \
+            and `()` closes none"
 )]
 pub unsafe trait Closes<'k, L> {}
 // SAFETY: by the bound.
@@ -497,10 +500,22 @@ where
     WarpRole(body, PhantomData, PhantomData)
 }
 
+/// A role whose closure takes the token of position `I`.
+#[diagnostic::on_unimplemented(
+    message = "this role stands at position {I} of the tuple, and its closure takes the token of another position",
+    label = "the token of another role",
+    note = "rule F7: a role's barrier has the number and the count that follow from its position in `cta.roles((…))`; two roles with one \
+            position would meet at one named barrier (PTX ISA, bar/barrier)",
+    note = "take `Warp<'k, Role<{I}>>` or `Warpgroup<'k, Role<{I}>>`, or leave the type of the token to be inferred: `warp(move |mut w| …)`"
+)]
+pub trait AtPosition<const I: u32>: sealed::Sealed {}
+#[diagnostic::do_not_recommend]
+impl<const I: u32, F, T> AtPosition<I> for WarpRole<'_, Role<I>, F, T> {}
+#[diagnostic::do_not_recommend]
+impl<const I: u32, F, T> AtPosition<I> for WarpgroupRole<'_, Role<I>, F, T> {}
+
 /// One role of a tuple of roles.
 pub trait RoleSpec<'k>: sealed::Sealed {
-    /// Its position.
-    type Position: RolePosition;
     /// How many warps it has.
     const WARPS: u32;
     /// What its closure returns.
@@ -518,7 +533,6 @@ where
     F: FnOnce(Warpgroup<'k, R>) -> T + Send + 'k,
     T: RoleReturn,
 {
-    type Position = R;
     const WARPS: u32 = 4;
     type Return = T;
     #[inline(always)]
@@ -534,7 +548,6 @@ where
     F: FnOnce(Warp<'k, R>) -> T + Send + 'k,
     T: RoleReturn,
 {
-    type Position = R;
     const WARPS: u32 = 1;
     type Return = T;
     #[inline(always)]
@@ -562,7 +575,7 @@ macro_rules! roles {
         impl<$($role),*> tuples::Sealed for ($($role,)*) {}
         impl<'k, $($role),*, const THREADS: u32> Roles<'k, THREADS> for ($($role,)*)
         where
-            $($role: RoleSpec<'k, Position = Role<$index>>,)*
+            $($role: AtPosition<$index> + RoleSpec<'k>,)*
         {
             type Returns = ($($role::Return,)*);
             #[inline(always)]

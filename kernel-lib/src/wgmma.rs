@@ -342,6 +342,16 @@ pub trait Waits<S, const N: u32> {
     #[doc(hidden)]
     unsafe fn split(self) -> (Self::Rest, Self::Done);
 }
+// Nothing is in a group, which `HasCommitted` tells better.
+impl<S, const N: u32> Waits<S, N> for () {
+    type State = Settled;
+    type Rest = ();
+    type Done = ();
+    #[inline(always)]
+    unsafe fn split(self) -> ((), ()) {
+        ((), ())
+    }
+}
 impl<S, A: ReadTogether<S>> Waits<S, 0> for (A,) {
     type State = Settled;
     type Rest = ();

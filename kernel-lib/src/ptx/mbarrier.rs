@@ -12,16 +12,45 @@
 //! ISA: *mbarrier* and its subsections; memory model 8.8. `cp.async.mbarrier.arrive` is
 //! with [`cp_async`](super::cp_async). Left out: `.layout`, `.phase_type`, `.multicast`.
 
+use core::marker::PhantomData;
+
 use super::addr::{Addr, Shared, SharedCluster, SharedCta};
 use crate::scope::WithinCluster;
 use crate::sem::{ArriveSem, WaitSem};
 
 /// What an arrive returns: the phase that it arrived on, to be waited for on the same barrier.
 ///
-/// Opaque and tied to its barrier by nothing: the layer above keeps the two together (rule C4).
+/// Opaque and tied to its barrier by nothing: the layer above keeps the two together (rule C4). `A` is the kind of arrive
+/// that it comes from.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct State(u64);
+pub struct State<A = Arrive>(u64, PhantomData<A>);
+
+/// An arrive that may complete the phase.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrive {}
+/// An arrive that does not complete the phase, `.noComplete`.
+#[derive(Clone, Copy, Debug)]
+pub enum NoComplete {}
+
+/// An arrive whose state says how many arrivals were pending.
+#[diagnostic::on_unimplemented(
+    message = "the state of this arrive, `{Self}`, does not say how many arrivals are pending",
+    label = "not from a `.noComplete` arrive",
+    note = "rule C12: `mbarrier.pending_count` takes the state of an `mbarrier.arrive.noComplete` or `arrive_drop.noComplete`, and no other \
+            (PTX ISA, mbarrier.pending_count)",
+    note = "arrive with `arrive_no_complete` or `arrive_drop_no_complete`, which must not complete the phase"
+)]
+pub trait CountsPending {}
+impl CountsPending for NoComplete {}
+
+impl State<NoComplete> {
+    /// The same phase, to be waited for.
+    #[inline(always)]
+    pub const fn phase(self) -> State {
+        State(self.0, PhantomData)
+    }
+}
 
 /// `mbarrier.init.shared::cta.b64 [bar], count;` PTX 7.0, sm_80.
 ///
@@ -76,7 +105,7 @@ macro_rules! arrives {
                     };
                 }
                 select!(emit [] store_sem M, within_cluster S);
-                State(state)
+                State(state, PhantomData)
             }
         }
     )*};
@@ -201,14 +230,14 @@ remote_arrives! {
 /// 1. As for [`arrive`].
 /// 2. This arrive does not complete the phase.
 #[inline(always)]
-pub unsafe fn arrive_no_complete(bar: Addr<SharedCta>, count: u32) -> State {
+pub unsafe fn arrive_no_complete(bar: Addr<SharedCta>, count: u32) -> State<NoComplete> {
     device! {
         let state: u64;
         asm!(
             "mbarrier.arrive.noComplete.release.cta.shared::cta.b64 {}, [{}], {};",
             out(reg64) state, in(reg32) bar.raw(), in(reg32) count, options(nostack)
         );
-        State(state)
+        State(state, PhantomData)
     }
 }
 
@@ -220,14 +249,14 @@ pub unsafe fn arrive_no_complete(bar: Addr<SharedCta>, count: u32) -> State {
 /// 1. As for [`arrive_drop`].
 /// 2. This arrive does not complete the phase.
 #[inline(always)]
-pub unsafe fn arrive_drop_no_complete(bar: Addr<SharedCta>, count: u32) -> State {
+pub unsafe fn arrive_drop_no_complete(bar: Addr<SharedCta>, count: u32) -> State<NoComplete> {
     device! {
         let state: u64;
         asm!(
             "mbarrier.arrive_drop.noComplete.release.cta.shared::cta.b64 {}, [{}], {};",
             out(reg64) state, in(reg32) bar.raw(), in(reg32) count, options(nostack)
         );
-        State(state)
+        State(state, PhantomData)
     }
 }
 
@@ -236,9 +265,9 @@ pub unsafe fn arrive_drop_no_complete(bar: Addr<SharedCta>, count: u32) -> State
 /// ISA: *mbarrier.pending_count*. Can break C12.
 ///
 /// # Safety
-/// 1. `state` came from [`arrive_no_complete`].
+/// 1. `state` came from such an arrive on a barrier that is still the same.
 #[inline(always)]
-pub unsafe fn pending_count(state: State) -> u32 {
+pub unsafe fn pending_count<A: CountsPending>(state: State<A>) -> u32 {
     device! {
         let count: u32;
         asm!(

@@ -2,7 +2,7 @@
 
 use baton::ptx::addr::{Addr, SharedCluster, SharedCta};
 use baton::ptx::cluster_launch::Response;
-use baton::ptx::mbarrier::State;
+use baton::ptx::mbarrier::{NoComplete, State};
 use baton::ptx::{barrier, cluster_launch, mbarrier};
 use baton::scope::{Cluster, Cta};
 use baton::sem::{Acquire, Relaxed, Release};
@@ -62,7 +62,7 @@ kernel! {
         forms!(mbarrier::try_wait_parity_for<M: (Acquire Relaxed), S: within_cluster>(bar: Addr<SharedCta>, parity: u32, nanoseconds: u32));
         forms!(mbarrier::arrive_drop_no_complete(bar: Addr<SharedCta>, count: u32));
         forms!(mbarrier::arrive_no_complete(bar: Addr<SharedCta>, count: u32));
-        forms!(mbarrier::pending_count(state: State));
+        forms!(mbarrier::pending_count<A: (NoComplete)>(state: State<A>));
         forms!(mbarrier::expect_tx<S: within_cluster, Sp: shared>(bar: Addr<Sp>, bytes: u32));
         forms!(mbarrier::complete_tx<S: within_cluster, Sp: shared>(bar: Addr<Sp>, bytes: u32));
         forms!(mbarrier::test_wait<M: (Acquire Relaxed), S: within_cluster>(bar: Addr<SharedCta>, state: State));

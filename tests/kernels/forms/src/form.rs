@@ -132,16 +132,16 @@ impl Operand for Policy {
     }
 }
 
-impl Operand for State {
+impl<A> Operand for State<A> {
     #[inline(always)]
     fn fresh() -> Self {
         // SAFETY: a `State` is a transparent `u64`. Nothing runs this kernel.
-        unsafe { core::mem::transmute::<u64, State>(u64::fresh()) }
+        unsafe { core::mem::transmute::<u64, State<A>>(u64::fresh()) }
     }
     #[inline(always)]
     fn sink(self) {
         // SAFETY: as above.
-        unsafe { core::mem::transmute::<State, u64>(self) }.sink();
+        unsafe { core::mem::transmute::<State<A>, u64>(self) }.sink();
     }
 }
 

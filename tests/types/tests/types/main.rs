@@ -9,10 +9,13 @@
 
 mod corpus;
 mod diagnostic;
+mod page;
+mod rules;
 
 use std::collections::BTreeSet;
 
 use corpus::{Corpus, RULES};
+use rules::How;
 
 #[test]
 fn compiler_agrees() {
@@ -65,4 +68,49 @@ fn each_rule_has_a_mistake() {
     let seen: BTreeSet<&str> = corpus.mistakes.iter().map(|case| case.rule.as_str()).collect();
     let missing: Vec<_> = RULES.iter().filter(|rule| !seen.contains(**rule)).collect();
     assert!(missing.is_empty(), "rules without a program in compile-fail: {missing:?}");
+}
+
+#[test]
+fn each_rule_of_the_types_is_listed() {
+    // Those of the host are in its own corpus.
+    let of_kernels = |rule: &&rules::Rule| {
+        rule.how != How::Dynamic && rule.excuse.is_empty() && !rule.id.starts_with('G')
+    };
+    let typed: BTreeSet<&str> = rules::ALL.iter().filter(of_kernels).map(|rule| rule.id).collect();
+    let listed: BTreeSet<&str> = RULES.iter().copied().collect();
+    let differ: Vec<_> = typed.symmetric_difference(&listed).collect();
+    assert!(differ.is_empty(), "only in one of the table of rules and `RULES`: {differ:?}");
+}
+
+#[test]
+fn each_rule_is_shown() {
+    let mut bare = Vec::new();
+    for (rule, shown) in page::shown() {
+        if let Some(lack) = page::lacks(rule, &shown) {
+            bare.push(format!("{}: {lack}", rule.id));
+        }
+        for path in [&shown.emulator, &shown.model, &shown.tests].into_iter().flatten() {
+            assert!(page::root().join(path).is_file(), "{}: there is no `{path}`", rule.id);
+        }
+        for (file, function) in rule.tests {
+            let text = std::fs::read_to_string(page::root().join(file)).expect("a readable file");
+            let found = text.contains(&format!("fn {function}("));
+            assert!(found, "{}: `{file}` has no function `{function}`", rule.id);
+        }
+    }
+    assert!(bare.is_empty(), "{}", bare.join("\n"));
+}
+
+#[test]
+fn the_page_of_the_rules_is_up_to_date() {
+    let path = page::root().join("docs/rules.md");
+    let page = page::page();
+    if std::env::var_os("BATON_BLESS").is_some() {
+        std::fs::write(&path, &page).expect("a writable page");
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        there == page,
+        "docs/rules.md is not what the programs say: run `BATON_BLESS=1 cargo test -p baton-type-tests`"
+    );
 }
