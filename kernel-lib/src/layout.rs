@@ -35,6 +35,8 @@ pub unsafe trait Field {
     const COLUMNS: u32 = 0;
     /// CTAs of the cluster that the field spans; 0 if it stays in one CTA.
     const CLUSTER: u32 = 0;
+    /// Whether its parts arrive on the cluster's barrier between the claim and the exit.
+    const ARRIVES_ON_CLUSTER: bool = false;
     /// What the roles work with.
     type Part<'k, Tag>;
     /// The proof that the field is no longer used; `()` where nothing asynchronous can outlive the roles.
@@ -172,19 +174,26 @@ pub const fn one_field_of_tensor_memory(columns: &[u32]) -> u32 {
     found
 }
 
-/// The cluster of the one field that spans a cluster.
-pub const fn one_field_of_a_cluster(ctas: &[u32]) -> u32 {
+/// The size of the cluster that the fields span: each has its number of CTAs, and whether it arrives on the cluster's barrier.
+pub const fn cluster_of(fields: &[(u32, bool)]) -> u32 {
     let mut found = 0;
+    let mut arrives = false;
     let mut i = 0;
-    while i < ctas.len() {
-        if ctas[i] != 0 {
+    while i < fields.len() {
+        let (ctas, arrives_too) = fields[i];
+        if ctas != 0 {
             require(
-                found == 0,
-                "rule F2: a cluster has one barrier, whose arrivals and waits take turns; so one field of the layout is an exchange \
-                 between peers",
+                found == 0 || found == ctas,
+                "rule F3: the fields of the layout span clusters of different numbers of CTAs, and a kernel is launched in clusters of one",
             );
-            found = ctas[i];
+            found = ctas;
         }
+        require(
+            !(arrives && arrives_too),
+            "rule F2: a cluster has one barrier, whose arrivals and waits take turns; so one field of the layout is an exchange \
+             between peers",
+        );
+        arrives |= arrives_too;
         i += 1;
     }
     found

@@ -92,6 +92,7 @@ pub mod previous;
 pub mod print;
 pub mod protocol;
 pub mod ptx;
+pub mod relay;
 pub mod scope;
 pub mod sem;
 mod shared_access;

@@ -13,6 +13,8 @@
 //! | threads, write | async proxy | `fence.proxy.async` by each writer, then the hand-over | B1 |
 //! | threads, read | async proxy, write | `fence.proxy.async` by each reader, then the hand-over; where matrix instructions drain, no read | B2 |
 //! | threads, write | peers of the cluster, read | `barrier.cluster.arrive.release` (or a fence and `.relaxed`), `barrier.cluster.wait` | F2, F3 |
+//! | a strong store | the same thread, strong load of what the other side stores | `fence.sc` on both sides: `announce`, `fence_sc`, `look` | A8 |
+//! | threads, write into a peer's memory | the peer, read | `mbarrier.arrive.release.cluster` on the peer's barrier, its wait at cluster scope: [`relay`](crate::relay) | C7, C11 |
 //! | `cp.async`, write | the same set, read | `cp.async.wait_group` by each issuer, then the set's barrier: `wait_copies`, `sync` | B8 |
 //! | `cp.async`, write | other threads | `cp.async.wait_group` by each issuer, then the hand-over | B8 |
 //! | bulk copy, write | anyone | its phase observed: `wait`, or `try_wait` that returned true | B6, C5 |
@@ -67,6 +69,10 @@ pub enum Multiplied {}
 pub enum InFlight {}
 /// A flag says when it may be read; the flag has not been seen.
 pub enum Awaited {}
+/// Announced to the other side of a protocol by a store, which its thread may not have seen the last of.
+pub enum Wanted {}
+/// Announced, and `fence.sc` of scope `F` has run behind the store.
+pub struct Sequenced<F>(core::marker::PhantomData<F>);
 /// Written, and a release fence of scope `F` has run behind the writes.
 pub struct ReleasedAt<F>(core::marker::PhantomData<F>);
 /// This thread has arrived and not yet waited.
@@ -165,6 +171,17 @@ pub trait FlagObserved {}
 pub trait ReleasedFor<S> {}
 
 impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> ReleasedFor<S> for ReleasedAt<F> {}
+
+/// `fence.sc` that reaches the flags' scope `S` stands between this side's store and its load of the other side's.
+#[diagnostic::on_unimplemented(
+    message = "nothing keeps this side's store before its load of the other side's flag: the announcement is `{Self}`",
+    label = "missing `fence.sc`",
+    note = "rule A8: two sides that each store and then load the other's store may both miss it; release and acquire do not forbid that, \
+            only `fence.sc` on both sides does (PTX ISA 8.9.3, 8.10.2)",
+    note = "call `.fence_sc::<Gpu, _>(&mut cta)` between `announce` and `look`"
+)]
+pub trait SequencedFor<S> {}
+impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> SequencedFor<S> for Sequenced<F> {}
 
 /// No `cp.async` into the region is under way.
 #[diagnostic::on_unimplemented(

@@ -142,6 +142,7 @@ as_they_are! {
     (T, S) protocol::SpinLock<T, S>;
     (T, S) protocol::TicketLock<T, S>;
     (T, S) protocol::RwLock<T, S>;
+    (T, S) protocol::Dekker<T, S>;
     (T, S) protocol::Semaphore<T, S>;
     (T, S) protocol::LastArrival<T, S>;
     (T, S) protocol::Once<T, S>;

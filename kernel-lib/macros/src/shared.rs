@@ -118,7 +118,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
             unsafe impl #impl_generics ::baton::layout::Layout for #name #type_generics #where_clause {
                 const BYTES: u32 = ::baton::layout::offset_of(#sizes, #count);
                 const COLUMNS: u32 = ::baton::layout::one_field_of_tensor_memory(&[#(<#types>::COLUMNS),*]);
-                const CLUSTER: u32 = ::baton::layout::one_field_of_a_cluster(&[#(<#types>::CLUSTER),*]);
+                const CLUSTER: u32 = ::baton::layout::cluster_of(&[#((<#types>::CLUSTER, <#types>::ARRIVES_ON_CLUSTER)),*]);
                 type Parts<'k> = #module::Parts<'k, #(#parameters),*>;
                 type Closed<'k> = #closed;
                 #[inline(always)]

@@ -9,6 +9,7 @@
 //! | protocol | who holds the array | host argument |
 //! |---|---|---|
 //! | [`SpinLock`], [`TicketLock`] | one set at a time; the second in the order of arrival | words, array |
+//! | [`Dekker`] | one of two sides at a time, by loads and stores | words, array |
 //! | [`RwLock`] | one set at a time to write, or any number to read | words, array |
 //! | [`Semaphore`] | the CTAs along z, in that order, tile by tile | words (one for each tile), array |
 //! | [`LastArrival`] | each CTA its part; then the last to arrive all of it, to read | words, array |
@@ -32,6 +33,7 @@ use crate::global::ReceiveParam;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::launch::{DeviceSliceMut, KernelParam, Params, SyncWords};
 
+mod dekker;
 mod grid;
 mod last_arrival;
 mod lock;
@@ -41,6 +43,7 @@ mod rwlock;
 mod semaphore;
 mod seqlock;
 
+pub use dekker::{Announced, Dekker, Leave, Side};
 pub use grid::{Grid, GridExchange};
 pub use last_arrival::{Arrival, Contribution, LastArrival};
 pub use lock::{SpinLock, TicketLock, Unlock, UnlockTicket};
@@ -106,6 +109,7 @@ macro_rules! parameters {
 }
 parameters! {
     SpinLock: 1;
+    Dekker: 2;
     TicketLock: 2;
     RwLock: 1;
     Semaphore: 1;

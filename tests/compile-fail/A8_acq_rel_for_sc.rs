@@ -1,0 +1,16 @@
+//! Announces itself and looks at the other side, with a fence between that does not keep the two in order.
+
+use baton::prelude::*;
+use baton::protocol::Side;
+
+type Threads<'k> = Cta<'k, NoShared, 128>;
+
+fn add<'k>(cta: &mut Threads<'k>, side: &mut Side<u32, Gpu, Threads<'k>>) {
+    if let Some(held) = side.announce(cta).fence_acq_rel::<Gpu, _>(cta).look(cta) {
+        held.update(cta, |_, old| old + 1).release(cta);
+    }
+}
+
+fn main() {
+    let _ = add;
+}
