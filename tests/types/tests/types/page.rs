@@ -39,10 +39,10 @@ pub fn shown() -> Vec<(&'static Rule, Shown)> {
         let path = format!("tests/compile-fail/{}.rs", case.name);
         mistakes.entry(case.rule).or_default().push(path);
     }
-    for path in programs_of(&root.join("host/tests/ui/fail")) {
+    for path in programs_of(&root.join("host/types/fail")) {
         let name = stem(&path);
         let rule = name.split('_').next().unwrap_or_default().to_owned();
-        mistakes.entry(rule).or_default().push(format!("host/tests/ui/fail/{name}.rs"));
+        mistakes.entry(rule).or_default().push(format!("host/types/fail/{name}.rs"));
     }
     let attacks: Vec<(String, String)> = programs_of(&root.join("tests/attacks"))
         .iter()

@@ -133,7 +133,7 @@ pub const ALL: &[Rule] = &[
             "families/SB_gpu_sc_gpu_sc_gpu",
         ],
         tests: &[],
-        excuse: "no protocol of the library needs `fence.sc` yet",
+        excuse: "",
     },
     Rule {
         id: "A9",
@@ -387,7 +387,7 @@ pub const ALL: &[Rule] = &[
             "mbarrier/C7_remote_wait_only",
         ],
         tests: &[],
-        excuse: "the library arrives on no barrier of a peer yet",
+        excuse: "",
     },
     Rule {
         id: "C8",
@@ -423,7 +423,7 @@ pub const ALL: &[Rule] = &[
         emulator: &[],
         model: &[],
         tests: &[],
-        excuse: "the library arrives on no barrier of a peer yet",
+        excuse: "",
     },
     Rule {
         id: "C12",
