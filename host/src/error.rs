@@ -4,12 +4,16 @@
 //! found, and a way out. Messages of the driver are captured as text when they happen: they can only
 //! be asked for while the driver library is there.
 
+use std::fmt;
+
 use baton::launch::Call;
 
 use crate::reservation::Failure;
 
 /// A failed operation of a device.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` prints the same text as `Display`, because a `main` that returns this error shows it through `Debug`.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The machine has no CUDA driver.
@@ -243,6 +247,12 @@ pub enum Error {
         /// What is wrong, and what to do.
         reason: String,
     },
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

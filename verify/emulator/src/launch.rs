@@ -521,15 +521,19 @@ fn params(program: &Program, entry: u32, launch: &Launch) -> Result<Vec<u8>, Str
     Ok(data)
 }
 
-/// A fault with its place and threads.
+/// A fault with its place, the calls that led there (innermost first), and its threads.
 pub(crate) fn failure(
     world: &World,
     fault: Fault,
     (func, pc): (u32, u32),
+    callers: impl IntoIterator<Item = (u32, u32)>,
     threads: Threads,
     seed: u64,
 ) -> Error {
-    let site = world.program.site(func, pc);
+    let mut site = world.program.site(func, pc);
+    for (func, pc) in callers {
+        site.frames.extend(world.program.site(func, pc).frames);
+    }
     let kernel = world.launch.kernel.clone();
     Box::new(Failure { kernel, fault, site, threads, seed }).into()
 }

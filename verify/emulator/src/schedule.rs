@@ -193,7 +193,9 @@ impl<'p> Grid<'p> {
             };
             let threads = self.threads(cta, index, lanes);
             let seed = self.settings.seed;
-            return Err(failure(&self.world, fault, (path.frame.func, path.pc), threads, seed));
+            let callers = path.callers.iter().rev().map(|caller| (caller.frame.func, caller.pc));
+            let at = (path.frame.func, path.pc);
+            return Err(failure(&self.world, fault, at, callers, threads, seed));
         }
         if ended && self.world.ctas[cta as usize].done {
             self.retire(cta);
@@ -235,7 +237,7 @@ impl<'p> Grid<'p> {
                 let index = self.warps.get(w as usize).map_or(0, |w| w.index);
                 let threads = self.threads(agent.cta, index, 1 << agent.lane);
                 let at = (agent.func, agent.pc);
-                Err(failure(&self.world, fault, at, threads, self.settings.seed))
+                Err(failure(&self.world, fault, at, [], threads, self.settings.seed))
             }
         }
     }

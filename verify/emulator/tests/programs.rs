@@ -211,6 +211,17 @@ fn bounds_and_alignment() {
     assert!(error.contains("trap"), "{error}");
 }
 
+#[test]
+fn a_fault_in_a_function_names_its_callers() {
+    let functions = ".file 1 \"kernel.rs\"
+        .func inner() { .loc 1 5 1 trap; ret; }
+        .func outer() { .loc 1 7 2 call inner; ret; }";
+    let body = ".loc 1 9 3 call outer;";
+    let error = run(&module(functions, 0, body), &Shape::default(), &[]).error();
+    let chain = "kernel.rs:5:1, called from kernel.rs:7:2, called from kernel.rs:9:3";
+    assert!(error.contains(chain), "{error}");
+}
+
 const BARRIER: &str = ".shared .align 8 .b8 bar[8]; .shared .align 128 .b8 buf[256];";
 const WAIT: &str = "{ .reg .pred q; W: mbarrier.try_wait.parity.shared::cta.b64 q, [%r20], 0; \
                     @q bra D; bra W; D: }";
