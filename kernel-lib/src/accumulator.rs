@@ -21,7 +21,8 @@ use crate::float::{bf16, f16};
 use crate::layout::{Field, TENSOR_COLUMNS, allocated_columns};
 use crate::path::{
     Accumulating, AfterThreadSync, BeforeThreadSync, ByMma, Full, LoadUnderWay, Loading,
-    LoadsEnded, MatrixWritable, MmaCompleted, Observed, ReadByMma, Ready, Released,
+    LoadsEnded, MatrixWritable, MmaCompleted, Observed, ReadByMma, Ready, Released, StoreUnderWay,
+    StoresEnded, Storing,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
@@ -127,6 +128,8 @@ pub struct AccConsumer<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: 
     base: Addr<SharedCta>,
     tensor: u32,
     cursor: Cursor<N>,
+    /// Whether the set has stored to tensor memory; known when the kernel is compiled.
+    stored: bool,
     brand: Brand<'k>,
     field: Marks<(Tag, S)>,
 }
@@ -142,6 +145,15 @@ pub struct Tensor<'k, Tag> {
 
 /// Proof that the tensor memory of the field `Tag` was deallocated (rule D8).
 pub struct Deallocated<'k, Tag>(Brand<'k>, PhantomData<fn() -> Tag>, StaysWithItsThreads);
+
+impl<Tag> Deallocated<'_, Tag> {
+    /// # Safety
+    /// 1. The field's tensor memory was deallocated.
+    #[inline(always)]
+    pub(crate) unsafe fn assume() -> Self {
+        Deallocated(PhantomData, PhantomData, PhantomData)
+    }
+}
 
 impl<Tag> crate::layout::Proof for Deallocated<'_, Tag> {
     type Before<Rest: crate::layout::Proofs> = Rest::With<Self>;
@@ -178,6 +190,7 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
                 base,
                 tensor,
                 cursor: Cursor::start(),
+                stored: false,
                 brand: PhantomData,
                 field: PhantomData,
             },
@@ -218,7 +231,8 @@ pub struct Acc<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V = 
     started: bool,
     values: V,
     hand: Hand<Accumulator>,
-    end: PhantomData<&'e mut ()>,
+    /// The consuming end's note that something was stored.
+    stored: Option<&'e mut bool>,
     brand: Brand<'k>,
     field: Marks<(Tag, S, State)>,
     stays: StaysWithItsThreads,
@@ -249,6 +263,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
             self.base.offset(Accs::<N, ROWS, COLS>::FULL + index * MBARRIER),
             column(self.tensor, index * COLS as u32),
             (),
+            None,
         )
     }
 
@@ -304,13 +319,15 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
             self.base.offset(Accs::<N, ROWS, COLS>::EMPTY + index * MBARRIER),
             column(self.tensor, index * COLS as u32),
             (),
+            Some(&mut self.stored),
         )
     }
 
-    /// Ends the consumer: no load of this warp is under way any more (rule D3).
+    /// Ends the consumer: no load or store of this warp is under way any more (rules D3, D4).
     ///
     /// # PTX
-    /// `tcgen05.wait::ld.sync.aligned`, then `tcgen05.fence::before_thread_sync`.
+    /// `tcgen05.wait::ld.sync.aligned`, in kernels that [store](Acc::st) also `tcgen05.wait::st.sync.aligned`; then
+    /// `tcgen05.fence::before_thread_sync`.
     #[inline(always)]
     pub fn finish<T>(
         self, // D8: after this no accumulator is loaded
@@ -320,9 +337,12 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
         T: SameSet<S> + FourWarps,
     {
         let _ = warpgroup;
-        // SAFETY: all lanes of the warp are here, by the token; the wait ends every load of this thread.
+        // SAFETY: all lanes of the warp are here, by the token; the waits end every load and store of this thread.
         unsafe {
             ptx::tcgen05::wait_ld();
+            if self.stored {
+                ptx::tcgen05::wait_st();
+            }
             ptx::tcgen05::fence_before_thread_sync();
             Finished::assume()
         }
@@ -351,7 +371,8 @@ impl<'k, Tag> Tensor<'k, Tag> {
             // barrier that joined the roles.
             unsafe { ptx::tcgen05::dealloc::<Group1>(Addr::from_raw(self.address), self.columns) };
         }
-        Deallocated(PhantomData, PhantomData, PhantomData)
+        // SAFETY: just deallocated.
+        unsafe { Deallocated::assume() }
     }
 }
 
@@ -365,14 +386,19 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     Acc<'e, 'k, Tag, S, State, ROWS, COLS, V>
 {
     #[inline(always)]
-    fn new(next: Addr<SharedCta>, tensor: Addr<Tmem>, values: V) -> Self {
+    fn new(
+        next: Addr<SharedCta>,
+        tensor: Addr<Tmem>,
+        values: V,
+        stored: Option<&'e mut bool>,
+    ) -> Self {
         Acc {
             next,
             tensor,
             started: false,
             values,
             hand: Hand::new(),
-            end: PhantomData,
+            stored,
             brand: PhantomData,
             field: PhantomData,
             stays: PhantomData,
@@ -382,7 +408,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     #[inline(always)]
     fn become_state<Next, W>(self, values: W) -> (Acc<'e, 'k, Tag, S, Next, ROWS, COLS, W>, V) {
         self.hand.settle();
-        (Acc::new(self.next, self.tensor, values), self.values)
+        (Acc::new(self.next, self.tensor, values, self.stored), self.values)
     }
 
     /// Issues the matrix instructions that add the product of the stage's two tiles: A is `ROWS` × K, B is
@@ -465,7 +491,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         col: u32,
     ) -> Acc<'e, 'k, Tag, S, Loading, ROWS, COLS, [u32; W]>
     where
-        State: MmaCompleted + AfterThreadSync + LoadsEnded,
+        State: MmaCompleted + AfterThreadSync + LoadsEnded + StoresEnded,
         [u32; W]: ptx::tcgen05::Registers,
     {
         let last = const {
@@ -482,6 +508,65 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         self.become_state(values).0
     }
 
+    /// Begins to store `W` columns from `col` on: each thread writes its own row. Traps when they are not all in the
+    /// accumulator. What is stored is what the next matrix instructions add to, where the producer
+    /// [keeps](Self::keep) it.
+    ///
+    /// # PTX
+    /// `tcgen05.st.sync.aligned.32x32b.xW.b32`, W a power of two from 1 to 128, PTX 8.6, sm_100a (ISA 9.7.16.8.4).
+    #[inline(always)]
+    pub fn st<const W: usize>(
+        mut self, // D4: the accumulator comes back from `wait_st`
+        warpgroup: &mut impl LoadsRows<S>,
+        col: u32,
+        values: [f32; W],
+    ) -> Acc<'e, 'k, Tag, S, Storing, ROWS, COLS>
+    where
+        State: MmaCompleted + AfterThreadSync + LoadsEnded + StoresEnded,
+        [u32; W]: ptx::tcgen05::Registers,
+    {
+        let last = const {
+            require(W <= COLS, "rule D14: a store is at most as wide as the accumulator");
+            (COLS - W) as u32
+        };
+        check(col <= last);
+        // As for `ld`.
+        let lane = (warpgroup.rank() / WARP) * WARP;
+        let at = Addr::from_raw(self.tensor.raw() + (lane << 16) + col);
+        // SAFETY: all lanes of the warp are here; the accumulator is complete, ordered and in bounds, and the set's.
+        unsafe { ptx::tcgen05::st_32x32b::<[u32; W]>(at, values.map(f32::to_bits)) };
+        if let Some(stored) = self.stored.as_deref_mut() {
+            *stored = true;
+        }
+        self.become_state(()).0
+    }
+
+    /// Waits for the store.
+    ///
+    /// # PTX
+    /// `tcgen05.wait::st.sync.aligned`, PTX 8.6, sm_100a (ISA 9.7.16.8.5).
+    #[inline(always)]
+    pub fn wait_st<T>(self, warpgroup: &mut T) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
+    where
+        T: SameSet<S>,
+        State: StoreUnderWay,
+    {
+        let _ = warpgroup;
+        // SAFETY: all lanes of the warp are here, by the token.
+        unsafe { ptx::tcgen05::wait_st() };
+        self.become_state(()).0
+    }
+
+    /// Adds to what the accumulator holds, as the consumer of the last round left it, and not to zero.
+    #[inline(always)]
+    pub fn keep(mut self) -> Self
+    where
+        State: MatrixWritable,
+    {
+        self.started = true;
+        self
+    }
+
     /// Orders the ended loads before the next hand-over.
     ///
     /// # PTX
@@ -493,7 +578,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     ) -> Acc<'e, 'k, Tag, S, Released, ROWS, COLS>
     where
         T: SameSet<S>,
-        State: MmaCompleted + LoadsEnded,
+        State: MmaCompleted + LoadsEnded + StoresEnded,
     {
         let _ = warpgroup;
         ptx::tcgen05::fence_before_thread_sync();
@@ -510,7 +595,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         warpgroup: &mut T,
     ) where
         T: SameSet<S>,
-        State: MmaCompleted + LoadsEnded + BeforeThreadSync,
+        State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
     {
         // SAFETY: the empty barrier expects one arrival a phase; every thread's loads have ended and are fenced.
         unsafe { arrive_for_the_set(warpgroup, self.next) };

@@ -13,7 +13,12 @@ pub const fn same_threads(attribute: u32, token: u32) {
 
 /// Fails the compilation when the attribute and the layout disagree.
 #[track_caller]
-pub const fn same_cluster(attribute: u32, layout: u32) {
+pub const fn same_cluster(attribute: u32, layout: u32, pair: bool) {
+    require(
+        !pair || attribute == 2,
+        "rule D10: tensor memory of a pair is that of the two CTAs of a cluster (`cta_group::2`), and the kernel is not launched in clusters \
+         of two: write `cluster = 2` in `#[baton::kernel]`",
+    );
     require(
         layout == 0 || attribute == layout,
         "rule F3: a field of the layout spans a cluster, and the kernel is not launched in clusters of that many CTAs: write `cluster = …` in \

@@ -99,6 +99,15 @@ impl<T: Element, W> ReadOnly<T, W> {
 }
 
 impl<T: Element, W> ReadOnly<T, W> {
+    /// The address of the matrix of `rows` × `cols` elements that begins at element `first`. Traps when it is not all in the
+    /// array.
+    #[inline(always)]
+    pub(crate) fn matrix(&self, first: u64, rows: u32, cols: u32) -> u64 {
+        let elements = rows as u64 * cols as u64;
+        check(elements <= self.len && first <= self.len - elements);
+        self.address + first * size_of::<T>() as u64
+    }
+
     /// The address of `count` neighbouring elements, 16 bytes, from `index` on. Traps when they are not all in the array, or
     /// not on a 16-byte boundary.
     #[inline(always)]
@@ -332,6 +341,14 @@ pub struct TileAt<T, A = Load> {
     pub(crate) row: i32,
     pub(crate) col: i32,
     tile: PhantomData<fn() -> (T, A)>,
+}
+
+impl<T> TileAt<T> {
+    /// The tile at (`row`, `col`) of what the map at the generic address `map` describes.
+    #[inline(always)]
+    pub(crate) fn through(map: u64, row: i32, col: i32) -> Self {
+        TileAt { map, row, col, tile: PhantomData }
+    }
 }
 
 /// How the entry of a kernel receives a parameter.

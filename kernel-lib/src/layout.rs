@@ -33,6 +33,8 @@ pub unsafe trait Field {
     const ALIGN: u32;
     /// Columns of tensor memory.
     const COLUMNS: u32 = 0;
+    /// Whether its tensor memory is that of a pair of CTAs, `cta_group::2`.
+    const PAIR: bool = false;
     /// CTAs of the cluster that the field spans; 0 if it stays in one CTA.
     const CLUSTER: u32 = 0;
     /// Whether its parts arrive on the cluster's barrier between the claim and the exit.
@@ -64,8 +66,12 @@ pub unsafe trait Layout: 'static {
     const BYTES: u32;
     /// Columns of tensor memory.
     const COLUMNS: u32;
+    /// Whether the tensor memory is that of a pair of CTAs, `cta_group::2`.
+    const PAIR: bool = false;
     /// CTAs of the clusters that the kernel is launched in; 0 if no field asks for one.
     const CLUSTER: u32 = 0;
+    /// Whether a field arrives on the cluster's barrier between the claim and the exit.
+    const ARRIVES_ON_CLUSTER: bool = false;
     /// The parts, one for each field, under the field's name.
     type Parts<'k>;
     /// The proofs that the fields are no longer used, in the fields' order, without those that are `()`.
@@ -157,17 +163,25 @@ const fn fields_align(at: u32, align: u32) -> u32 {
 }
 
 /// The columns of the one field that uses tensor memory.
-pub const fn one_field_of_tensor_memory(columns: &[u32]) -> u32 {
+pub const fn one_field_of_tensor_memory(fields: &[(u32, bool)]) -> u32 {
     let mut found = 0;
+    let mut paired = false;
     let mut i = 0;
-    while i < columns.len() {
-        if columns[i] != 0 {
+    while i < fields.len() {
+        let (columns, pair) = fields[i];
+        if columns != 0 {
+            require(
+                found == 0 || paired == pair,
+                "rule D10: a kernel uses one `cta_group`, and the layout has tensor memory of a single CTA (`cta_group::1`) and of a pair \
+                 (`cta_group::2`)",
+            );
             require(
                 found == 0,
                 "rule D9: tensor memory is allocated once, by the claim, which then gives up the permit; so one field of the layout has all \
                  accumulators",
             );
-            found = columns[i];
+            found = columns;
+            paired = pair;
         }
         i += 1;
     }
@@ -221,6 +235,19 @@ pub const fn launch_bytes<L: Layout>() -> u32 {
     if L::COLUMNS == 0 { L::BYTES } else { address_slot(L::BYTES) + 4 }
 }
 
+/// Allocates tensor memory, for good.
+///
+/// # Safety
+/// 1. One whole warp of each CTA of the group calls this, once.
+/// 2. `slot` is 4 bytes of shared memory that nobody touches before a barrier.
+#[inline(always)]
+unsafe fn allocate<G: ptx::tcgen05::CtaGroup>(slot: Addr<SharedCta>, columns: u32) {
+    // SAFETY: the caller's promises.
+    unsafe { ptx::tcgen05::alloc::<G>(slot, columns) };
+    // SAFETY: as above; nothing is allocated behind it.
+    unsafe { ptx::tcgen05::relinquish_alloc_permit::<G>() };
+}
+
 /// Initialises what the layout declares and hands out the parts.
 ///
 /// # Safety
@@ -245,11 +272,14 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
         ptx::fence::fence_proxy_async();
     });
     if columns != 0 && cta.rank() / WARP == 0 {
-        // SAFETY: one whole warp of the CTA allocates, once, and gives up the permit (rule D9); the address is
-        // read behind the barrier below (rule D8).
+        // SAFETY: one whole warp of the CTA (of both, for a pair) allocates, once, and gives up the permit (rule D9); the
+        // address is read behind the barrier below (rule D8).
         unsafe {
-            ptx::tcgen05::alloc::<ptx::tcgen05::Group1>(slot, columns);
-            ptx::tcgen05::relinquish_alloc_permit::<ptx::tcgen05::Group1>();
+            if L::PAIR {
+                allocate::<ptx::tcgen05::Group2>(slot, columns);
+            } else {
+                allocate::<ptx::tcgen05::Group1>(slot, columns);
+            }
         }
     }
     if columns != 0 {

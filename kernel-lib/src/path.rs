@@ -15,6 +15,9 @@
 //! | threads, write | peers of the cluster, read | `barrier.cluster.arrive.release` (or a fence and `.relaxed`), `barrier.cluster.wait` | F2, F3 |
 //! | a strong store | the same thread, strong load of what the other side stores | `fence.sc` on both sides: `announce`, `fence_sc`, `look` | A8 |
 //! | threads, write into a peer's memory | the peer, read | `mbarrier.arrive.release.cluster` on the peer's barrier, its wait at cluster scope: [`relay`](crate::relay) | C7, C11 |
+//! | threads, write through one address | threads, read through another of the same memory | `fence.proxy.alias` by each writer, then the set's barrier | B3 |
+//! | threads, write of a tensor map | copies, read of the map | `fence.proxy.tensormap::generic.release`, then `.acquire` | B4 |
+//! | copies, read of a tensor map | threads, write of the map | the phases of the copies observed: `wait_loads` | B5 |
 //! | `cp.async`, write | the same set, read | `cp.async.wait_group` by each issuer, then the set's barrier: `wait_copies`, `sync` | B8 |
 //! | `cp.async`, write | other threads | `cp.async.wait_group` by each issuer, then the hand-over | B8 |
 //! | bulk copy, write | anyone | its phase observed: `wait`, or `try_wait` that returned true | B6, C5 |
@@ -24,6 +27,7 @@
 //! | threads, registers | `wgmma` | `wgmma.fence` | E1 |
 //! | `wgmma`, registers | threads | `wgmma.commit_group`, `wgmma.wait_group` 0 | E2 |
 //! | `tcgen05.mma`, accumulator | `tcgen05.ld` | `commit`, its phase, `tcgen05.fence::after_thread_sync` | D1, D5 |
+//! | `tcgen05.st` | `tcgen05.ld`, `tcgen05.mma`, other thread | `wait::st`, and for other threads as behind `tcgen05.ld` | D4 |
 //! | `tcgen05.ld` | `tcgen05.mma`, other thread | `wait::ld`, `fence::before_thread_sync`, hand-over, `fence::after_thread_sync` | D2, D3 |
 //!
 //! # States
@@ -84,6 +88,20 @@ pub enum ClusterFull {}
 /// Handed over by a protocol, contents and all; this set has not touched it yet.
 pub enum Handed {}
 
+/// Written through one of two addresses, and `fence.proxy.alias` has run behind the stores.
+pub enum WrittenAliased {}
+/// Written through one of two addresses, fenced, and behind the set's barrier: may be read through the other.
+pub enum Aliased {}
+
+/// A tensor map that was edited.
+pub enum MapEdited {}
+/// A tensor map whose edits were released towards the proxy of tensor maps.
+pub enum MapReleased {}
+/// A tensor map that copies may use.
+pub enum MapReady {}
+/// A tensor map that copies into the ring `Tag` use.
+pub struct MapInUse<Tag>(core::marker::PhantomData<Tag>);
+
 /// A product whose registers are the threads'.
 pub enum Settled {}
 /// A product whose registers are the instructions', behind `wgmma.fence`.
@@ -101,6 +119,8 @@ pub enum Observed {}
 pub enum Ready {}
 /// `N` registers of `tcgen05.ld` are on their way.
 pub enum Loading {}
+/// A `tcgen05.st` to the accumulator is under way.
+pub enum Storing {}
 /// An accumulator whose loads have ended and are ordered before the next hand-over.
 pub enum Released {}
 
@@ -182,6 +202,81 @@ impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> ReleasedFor<S> for Re
 )]
 pub trait SequencedFor<S> {}
 impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> SequencedFor<S> for Sequenced<F> {}
+
+/// What was written through the one address may be read through the other.
+#[diagnostic::on_unimplemented(
+    message = "what was written through one address is not visible through the other: the array is `{Self}`",
+    label = "missing `fence.proxy.alias`",
+    note = "rule B3: two virtual addresses of one location are two proxies, and an access through the one is ordered before an access through \
+            the other only behind `fence.proxy.alias` (PTX ISA 8.2.2, 8.6)",
+    note = "call `.fence_proxy_alias(&mut cta)` between `fill` and `sync`"
+)]
+pub trait VisibleThroughTheAlias {}
+
+/// A state behind which `fence.proxy.alias` makes sense, and the state `Fenced` that it leads to.
+#[diagnostic::on_unimplemented(
+    message = "`fence.proxy.alias` belongs behind this set's stores, and the array is `{Self}`",
+    note = "rule B3: the fence orders the accesses that the same thread made before it; call `.fill(&mut cta, …)` first"
+)]
+pub trait AliasFence<Fenced> {}
+impl AliasFence<WrittenAliased> for Written {}
+
+/// What the set's barrier makes of the state.
+#[diagnostic::on_unimplemented(
+    message = "the set has written nothing that its barrier would hand on: the array is `{Self}`",
+    note = "rule A13: `sync` stands between a set's own accesses to its elements and the reads of all of them"
+)]
+pub trait SyncsTo<Next> {}
+impl SyncsTo<Synced> for Written {}
+impl SyncsTo<Aliased> for WrittenAliased {}
+
+/// Copies find the edits of the tensor map.
+#[diagnostic::on_unimplemented(
+    message = "copies may not find what was written to this tensor map: it is `{Self}`",
+    label = "missing `fence.proxy.tensormap::generic`",
+    note = "rule B4: copies read tensor maps through a proxy of its own; a map that was modified in memory is used only behind a release \
+            fence after the edit and an acquire fence before the use (PTX ISA 8.6, membar/fence)",
+    note = "call `.fence_release(&mut t)` and `.fence_acquire(&mut t)` between the edit and `load`"
+)]
+pub trait MapVisibleToCopies {}
+
+/// The edits of the tensor map were released.
+#[diagnostic::on_unimplemented(
+    message = "nothing has released what was written to this tensor map: it is `{Self}`",
+    label = "missing `fence.proxy.tensormap::generic.release`",
+    note = "rule B4: the acquire fence finds what a release fence behind the edit has passed on (PTX ISA 8.6, membar/fence)",
+    note = "call `.fence_release(&mut t)` first"
+)]
+pub trait EditsReleased {}
+
+/// No copy uses the tensor map.
+#[diagnostic::on_unimplemented(
+    message = "copies that use this tensor map may be under way: it is `{Self}`",
+    label = "edited while in use",
+    note = "rule B5: a bulk copy reads its tensor map at any moment until it has completed, so the map is not edited before that (PTX ISA, \
+            tensormap.replace, cp.async.bulk.tensor)",
+    note = "call `.wait_loads(&mut t, &mut loads)`, which waits for every load into the ring"
+)]
+pub trait MapEditable {}
+
+/// What the tensor map loads, it loads into the ring `Tag`.
+#[diagnostic::on_unimplemented(
+    message = "this tensor map is in use by loads into another ring than `{Tag}`: it is `{Self}`",
+    note = "rule B5: one ring's producing end says when all loads through the map have completed",
+    note = "call `.wait_loads(&mut t, &mut loads)` before the map serves another ring"
+)]
+pub trait LoadsInto<Tag> {}
+#[diagnostic::do_not_recommend]
+impl<Tag> MapVisibleToCopies for MapInUse<Tag> {}
+#[diagnostic::do_not_recommend]
+impl<Tag> LoadsInto<Tag> for MapInUse<Tag> {}
+// Those that are not visible have no ring either, and `MapVisibleToCopies` tells that better.
+#[diagnostic::do_not_recommend]
+impl<Tag> LoadsInto<Tag> for MapEdited {}
+#[diagnostic::do_not_recommend]
+impl<Tag> LoadsInto<Tag> for MapReleased {}
+#[diagnostic::do_not_recommend]
+impl<Tag> LoadsInto<Tag> for MapReady {}
 
 /// No `cp.async` into the region is under way.
 #[diagnostic::on_unimplemented(
@@ -319,6 +414,23 @@ pub trait LoadsEnded {}
     note = "rule D3: `wait_ld` follows `ld`"
 )]
 pub trait LoadUnderWay {}
+
+/// The stores to the accumulator have ended.
+#[diagnostic::on_unimplemented(
+    message = "`tcgen05.st` to this accumulator is still under way: it is `{Self}`",
+    label = "missing `tcgen05.wait::st`",
+    note = "rule D4: what `tcgen05.st` writes is there for other tcgen05 instructions and other threads only after `tcgen05.wait::st` of the \
+            warp that stored (PTX ISA 9.7.16.8.5)",
+    note = "call `.wait_st(&mut wg)` between the store and this call"
+)]
+pub trait StoresEnded {}
+
+/// A store is under way.
+#[diagnostic::on_unimplemented(
+    message = "no `tcgen05.st` is under way: the accumulator is `{Self}`",
+    note = "rule D4: `wait_st` follows `st`"
+)]
+pub trait StoreUnderWay {}
 
 /// `tcgen05.fence::before_thread_sync` stands between the loads and the hand-over.
 #[diagnostic::on_unimplemented(
@@ -469,16 +581,22 @@ facts! {
     ClusterArrived: HasArrivedAtTheCluster;
     Handed: PollConfirmed FillCompleted Acquired Writable HasContents;
 
+    Aliased: VisibleToTheSet VisibleThroughTheAlias;
+    MapEdited: MapEditable;
+    MapReleased: MapEditable EditsReleased;
+    MapReady: MapEditable MapVisibleToCopies;
+
     Settled: RegistersSettled;
     WgmmaFenced: FencedForWgmma;
     Issued: FencedForWgmma HasIssued;
     Committed: FencedForWgmma HasCommitted;
 
-    Accumulating: AfterThreadSync LoadsEnded BeforeThreadSync MatrixWritable;
-    Observed: MmaCompleted LoadsEnded;
-    Ready: MmaCompleted AfterThreadSync LoadsEnded;
-    Loading: MmaCompleted AfterThreadSync LoadUnderWay BeforeThreadSync;
-    Released: MmaCompleted LoadsEnded BeforeThreadSync;
+    Accumulating: AfterThreadSync LoadsEnded StoresEnded BeforeThreadSync MatrixWritable;
+    Observed: MmaCompleted LoadsEnded StoresEnded;
+    Ready: MmaCompleted AfterThreadSync LoadsEnded StoresEnded;
+    Loading: MmaCompleted AfterThreadSync LoadUnderWay StoresEnded BeforeThreadSync;
+    Storing: MmaCompleted AfterThreadSync LoadsEnded StoreUnderWay BeforeThreadSync;
+    Released: MmaCompleted LoadsEnded StoresEnded BeforeThreadSync;
 }
 
 /// A state behind which `fence.proxy.async` makes sense, and the state `Fenced` that it leads to.

@@ -291,16 +291,24 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
     ) -> <R::Fill as Fill>::Closed<'k, Tag> {
         let _ = set;
         if R::Fill::ASYNCHRONOUS {
-            let mut index = 0;
-            while index < N {
-                let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
-                // SAFETY: the ring's barrier; nobody but this producer begins its next phase.
-                unsafe { wait_phase(full, self.cursor.last_fill(index)) };
-                index += 1;
-            }
+            self.wait_fills();
         }
         // SAFETY: every fill of every stage has been observed, and this end is consumed.
         unsafe { <R::Fill as Fill>::Closed::conjure() }
+    }
+}
+
+impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
+    /// Waits until the last fill of every stage has completed.
+    #[inline(always)]
+    pub(crate) fn wait_fills(&self) {
+        let mut index = 0;
+        while index < N {
+            let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
+            // SAFETY: the ring's barrier; nobody but this producer begins its next phase.
+            unsafe { wait_phase(full, self.cursor.last_fill(index)) };
+            index += 1;
+        }
     }
 }
 

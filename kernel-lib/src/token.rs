@@ -155,7 +155,10 @@ pub struct Thread<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
 /// All threads of the CTA again, after every role has ended.
 pub struct Joined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
 
-/// The end of a kernel. Only [`Joined::exit`] makes one.
+/// All threads of the CTA, after every role of every CTA of its cluster has ended.
+pub struct PeersJoined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
+
+/// The end of a kernel. Only [`Joined::exit`] and [`PeersJoined::exit`] make one.
 pub struct Exit<'k>(Brand<'k>, StaysWithItsThreads);
 
 /// Index of this thread along x, for address arithmetic.
@@ -407,6 +410,47 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
             unsafe { crate::cluster::whole_barrier() };
         }
         Exit(PhantomData, PhantomData)
+    }
+
+    /// Waits until every role of every CTA of the cluster has ended. What each did comes before what follows.
+    ///
+    /// # PTX
+    /// `tcgen05.fence::before_thread_sync` where the layout has tensor memory, `barrier.cluster.arrive.release.aligned`,
+    /// `barrier.cluster.wait.acquire.aligned`.
+    #[inline(always)]
+    pub fn join_peers(
+        self, // D13: the CTA goes on behind the barrier of the cluster
+    ) -> PeersJoined<'k, Claimed<L>, THREADS> {
+        const {
+            require(
+                !L::ARRIVES_ON_CLUSTER,
+                "rule F2: an exchange between peers arrives on the cluster's barrier; its `close` and the exit come behind its last wait",
+            );
+        };
+        if L::COLUMNS != 0 {
+            ptx::tcgen05::fence_before_thread_sync();
+        }
+        if L::CLUSTER != 0 {
+            // SAFETY: all threads of the CTA are here, and those of its peers come; no field arrives on the barrier.
+            unsafe { crate::cluster::whole_barrier() };
+        }
+        PeersJoined(PhantomData, PhantomData, PhantomData)
+    }
+}
+
+impl<L, const THREADS: u32> sealed::Sealed for PeersJoined<'_, L, THREADS> {}
+impl<'k, L: Layout, const THREADS: u32> PeersJoined<'k, Claimed<L>, THREADS> {
+    /// Ends the kernel; see [`Joined::exit`].
+    #[inline(always)]
+    pub fn exit<P>(
+        self, // B9: a CTA exits once, after everything that uses its memory has ended
+        closed: P,
+    ) -> Exit<'k>
+    where
+        P: Closes<'k, L>,
+    {
+        let joined: Joined<'k, Claimed<L>, THREADS> = Joined(PhantomData, PhantomData, PhantomData);
+        joined.exit(closed)
     }
 }
 

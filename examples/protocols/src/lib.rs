@@ -4,7 +4,7 @@
 use baton_host::{Buffer, Device, Error, Grid, Image, LaunchReport, Module, SyncBuffer};
 use clap::ValueEnum;
 use example_common::{Numbers, Outcome, Verdict};
-use protocols_kernel::{PEERS, STAGE, THREADS, cell, entry, shadow, turn};
+use protocols_kernel::{PEERS, RUNNERS, STAGE, THREADS, cell, entry, shadow, turn};
 
 /// The kernels, compiled by the build script.
 pub static KERNELS: Image = baton_host::image!("protocols_kernel");
@@ -16,6 +16,8 @@ pub enum Protocol {
     Spin,
     /// A lock that keeps the order of arrival
     Tickets,
+    /// Two sides that exclude each other by loads and stores
+    Sides,
     /// A lock for many readers or one writer
     Readers,
     /// Turns in a fixed order
@@ -32,15 +34,18 @@ pub enum Protocol {
     Queue,
     /// Shared memory of the other CTA of a cluster
     Peers,
+    /// Shared memory of the next CTA of a cluster
+    Relay,
     /// Asynchronous copies by threads, through a ring
     Copies,
 }
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Protocol; 11] = [
+    pub const ALL: [Protocol; 13] = [
         Protocol::Spin,
         Protocol::Tickets,
+        Protocol::Sides,
         Protocol::Readers,
         Protocol::Turns,
         Protocol::Last,
@@ -49,6 +54,7 @@ impl Protocol {
         Protocol::Pairs,
         Protocol::Queue,
         Protocol::Peers,
+        Protocol::Relay,
         Protocol::Copies,
     ];
 
@@ -57,6 +63,7 @@ impl Protocol {
         match self {
             Protocol::Spin => "spin",
             Protocol::Tickets => "tickets",
+            Protocol::Sides => "sides",
             Protocol::Readers => "readers",
             Protocol::Turns => "turns",
             Protocol::Last => "last",
@@ -65,6 +72,7 @@ impl Protocol {
             Protocol::Pairs => "pairs",
             Protocol::Queue => "queue",
             Protocol::Peers => "peers",
+            Protocol::Relay => "relay",
             Protocol::Copies => "copies",
         }
     }
@@ -111,6 +119,13 @@ pub fn run(
             let call = protocols_kernel::tickets((lock.reset()?, totals.as_arg_mut()), rounds);
             let launch = launch(ctas.into(), call)?;
             outcome(launch, vec![2 * ctas * rounds; elements], &totals)
+        }
+        Protocol::Sides => {
+            let mut flags = SyncBuffer::new(device)?;
+            let mut totals = Buffer::zeroed(device, elements)?;
+            let call = protocols_kernel::sides((flags.reset()?, totals.as_arg_mut()), rounds);
+            let launch = launch(ctas.into(), call)?;
+            outcome(launch, vec![ctas.min(2) * rounds; elements], &totals)
         }
         Protocol::Readers => {
             let mut lock = SyncBuffer::new(device)?;
@@ -225,6 +240,26 @@ pub fn run(
                 after = (0..after.len())
                     .map(|i| turn(after[opposite(i)], (i % threads) as u32))
                     .collect();
+            }
+            outcome(launch, after, &buffer)
+        }
+        Protocol::Relay => {
+            let ctas = ctas.next_multiple_of(RUNNERS);
+            let mut numbers = Numbers::new(seed);
+            let before: Vec<u32> = (0..ctas * THREADS).map(|_| numbers.bits() as u32).collect();
+            let mut buffer = Buffer::from_slice(device, &before)?;
+            let launch = launch(ctas.into(), protocols_kernel::relay(buffer.as_arg_mut(), rounds))?;
+            let (threads, cluster) = (THREADS as usize, (RUNNERS * THREADS) as usize);
+            let mut after = before;
+            for _ in 0..rounds {
+                // The CTA before, and in it the thread that stands opposite.
+                let giver = |i: usize| {
+                    let (of_cluster, at) = (i / cluster * cluster, i % cluster);
+                    let cta = (at / threads + RUNNERS as usize - 1) % RUNNERS as usize;
+                    of_cluster + cta * threads + threads - 1 - at % threads
+                };
+                after =
+                    (0..after.len()).map(|i| turn(after[giver(i)], (i % threads) as u32)).collect();
             }
             outcome(launch, after, &buffer)
         }

@@ -272,7 +272,8 @@ impl Parts<'_> {
                         #threads, <#root as ::baton::token::RootToken<#brand>>::THREADS);
                     ::baton::macro_support::same_cluster(
                         #cluster,
-                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::CLUSTER);
+                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::CLUSTER,
+                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::PAIR);
                 }
                 same_threads();
             };
@@ -338,7 +339,8 @@ impl Parts<'_> {
                         #threads, <#root as ::baton::token::RootToken<#brand>>::THREADS);
                     ::baton::macro_support::same_cluster(
                         #cluster,
-                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::CLUSTER);
+                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::CLUSTER,
+                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::PAIR);
                     #threads
                 }
                 const fn bytes<#brand>() -> u32 {

@@ -117,8 +117,10 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
             // field's once, with its own place.
             unsafe impl #impl_generics ::baton::layout::Layout for #name #type_generics #where_clause {
                 const BYTES: u32 = ::baton::layout::offset_of(#sizes, #count);
-                const COLUMNS: u32 = ::baton::layout::one_field_of_tensor_memory(&[#(<#types>::COLUMNS),*]);
+                const COLUMNS: u32 = ::baton::layout::one_field_of_tensor_memory(&[#((<#types>::COLUMNS, <#types>::PAIR)),*]);
+                const PAIR: bool = false #(|| <#types>::PAIR)*;
                 const CLUSTER: u32 = ::baton::layout::cluster_of(&[#((<#types>::CLUSTER, <#types>::ARRIVES_ON_CLUSTER)),*]);
+                const ARRIVES_ON_CLUSTER: bool = false #(|| <#types>::ARRIVES_ON_CLUSTER)*;
                 type Parts<'k> = #module::Parts<'k, #(#parameters),*>;
                 type Closed<'k> = #closed;
                 #[inline(always)]

@@ -1,5 +1,5 @@
 //! One kernel for each protocol between CTAs. Every one of them says in its signature by which words its CTAs
-//! synchronise and what those words guard; there is nothing to claim, and nothing is `unsafe`. The last two are about
+//! synchronise and what those words guard; there is nothing to claim, and nothing is `unsafe`. The last ones are about
 //! CTAs of a cluster, and about copies that threads begin.
 #![no_std]
 
@@ -10,8 +10,10 @@ use baton::index::ClusterRank;
 use baton::path::{FillCompleted, VisibleToTheSet};
 use baton::prelude::*;
 use baton::protocol::{
-    GridExchange, LastArrival, Once, Queue, RwLock, Semaphore, SeqLock, SpinLock, TicketLock,
+    Dekker, GridExchange, LastArrival, Once, Queue, RwLock, Semaphore, SeqLock, SpinLock,
+    TicketLock,
 };
+use baton::relay::Relay;
 use baton::sem::{AcqRel, Release};
 
 /// Threads of a CTA.
@@ -82,6 +84,26 @@ pub fn tickets(cta: Cta<'_, NoShared, THREADS>, totals: TicketLock<u32>, rounds:
         }),
     ));
     joined.exit(())
+}
+
+/// The first two CTAs add one to every element, `rounds` times each, and exclude each other by loads and stores alone.
+#[baton::kernel(threads = 64)]
+pub fn sides(cta: Cta<'_, NoShared, THREADS>, totals: Dekker<u32>, rounds: u32) -> Exit<'_> {
+    let mut cta = cta;
+    if let Some(mut side) = totals.side(&mut cta) {
+        let mut done = 0;
+        while done < rounds {
+            let announced = side.announce(&mut cta).fence_sc::<Gpu, _>(&mut cta);
+            if let Some(held) = announced.look(&mut cta) {
+                let held = held.update(&mut cta, |_, old| old + 1).sync(&mut cta);
+                all_alike(&held);
+                held.release(&mut cta);
+                done += 1;
+            }
+        }
+    }
+    let (cta, ()) = cta.claim();
+    cta.join().exit(())
 }
 
 /// Every CTA adds one to every element, `rounds` times, and one warp of each reads them as often, beside the others'.
@@ -278,6 +300,33 @@ pub fn peers(cta: Cta<'_, Shared, THREADS>, numbers: GlobalPtr<u32>, rounds: u32
     mine.put(0, number);
     let closed = halves.close(&mut cta);
     cta.join().exit((closed,))
+}
+
+/// CTAs of a cluster that pass numbers on.
+pub const RUNNERS: u32 = 4;
+
+baton::shared! {
+    /// What the CTA before writes into.
+    pub struct Track in track { numbers: Relay<2, u32, { THREADS as usize }, RUNNERS> }
+}
+
+/// The CTAs of each cluster pass their numbers round, `rounds` times: each thread takes the number that the CTA before had of
+/// the thread that stands opposite, and stirs.
+#[baton::kernel(threads = 64, cluster = 4)]
+pub fn relay(cta: Cta<'_, Track, THREADS>, numbers: GlobalPtr<u32>, rounds: u32) -> Exit<'_> {
+    let mut mine = numbers.partition(&cta);
+    let (mut cta, track::Parts { numbers, .. }) = cta.claim();
+    let (mut giving, mut taking) = numbers.split();
+    let me = cta.rank();
+    let mut number = mine.get(0);
+    for _ in 0..rounds {
+        giving.acquire(&mut cta).fill(&mut cta, |_| number).publish::<Cluster, _>(&mut cta);
+        let stage = taking.wait::<Cluster, _>(&mut cta);
+        number = turn(stage.get(THREADS - 1 - me), me);
+        stage.release::<Cluster, _>(&mut cta);
+    }
+    mine.put(0, number);
+    cta.join().exit(())
 }
 
 /// Elements of a stage.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 /// Rules that the types of this crate enforce; each must be broken by a program of its own.
 pub const RULES: &[&str] = &[
     "A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "A11", "A12", "A13", "A14", "B1",
-    "B2", "B6", "B7", "B8", "B9", "B10", "B11", "C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8",
-    "C9", "C10", "C11", "C12", "D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D11", "D12", "D14",
-    "E1", "E2", "E3", "E4", "F1", "F2", "F3", "F6", "F7",
+    "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B11", "C1", "C2", "C3", "C4", "C5",
+    "C6", "C7", "C8", "C9", "C10", "C11", "C12", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8",
+    "D9", "D10", "D11", "D12", "D13", "D14", "E1", "E2", "E3", "E4", "F1", "F2", "F3", "F6", "F7",
 ];
 
 /// All programs and what does not belong to one.

@@ -1,0 +1,20 @@
+//! Gives the tensor memory of a pair back before the other CTA has ended.
+
+use baton::pair::Pair;
+use baton::prelude::*;
+
+baton::shared! {
+    pub struct Smem in smem { tensor: Pair<256> }
+}
+
+#[baton::kernel(threads = 128, cluster = 2)]
+fn pairs(cta: Cta<'_, Smem, 128>) -> Exit<'_> {
+    let (cta, smem::Parts { tensor, .. }) = cta.claim();
+    let mut joined = cta.join();
+    let closed = tensor.dealloc(&mut joined);
+    joined.exit((closed,))
+}
+
+fn main() {
+    let _ = pairs;
+}

@@ -1,0 +1,16 @@
+//! The edit is released and acquired before the load.
+
+#[path = "../fixture/group.rs"]
+mod fixture;
+use fixture::*;
+
+fn load<'k>(t: &mut LoadThread<'k>, loads: &mut Loads<'k>, map: Map<'k>, next: ReadOnly<bf16>) {
+    let map = map.point_at(t, next, 4096, 64, 64);
+    let map = map.fence_release(t).fence_acquire(t);
+    let stage = loads.acquire(t);
+    map.load(t, stage, 0, 0);
+}
+
+fn main() {
+    let _ = load;
+}

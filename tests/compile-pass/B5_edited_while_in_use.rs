@@ -1,0 +1,21 @@
+//! The copies have landed before the map is edited.
+
+#[path = "../fixture/group.rs"]
+mod fixture;
+use fixture::*;
+
+fn load<'k>(
+    t: &mut LoadThread<'k>,
+    loads: &mut Loads<'k>,
+    map: Map<'k, MapReady>,
+    next: ReadOnly<bf16>,
+) {
+    let stage = loads.acquire(t);
+    let map = map.load(t, stage, 0, 0);
+    let map = map.wait_loads(t, loads);
+    let _map = map.point_at(t, next, 4096, 64, 64);
+}
+
+fn main() {
+    let _ = load;
+}
