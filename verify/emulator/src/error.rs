@@ -198,6 +198,10 @@ pub enum Fault {
     TensorLeak { columns: u32 },
     #[error("{what}; wait for its completion first (rule {rule})")]
     InFlight { what: &'static str, rule: &'static str },
+    #[error("{instruction}: {problem} (rule {rule})")]
+    Pair { instruction: &'static str, problem: &'static str, rule: &'static str },
+    #[error("{instruction} at tensor memory lane {lane}; use a multiple of 32 (rule D14)")]
+    ShiftLane { instruction: &'static str, lane: u32 },
     #[error("wgmma: {problem}")]
     Wgmma { problem: String },
     #[error("{instruction} issued by {lanes} lanes; one thread issues it (rule D11)")]

@@ -3,7 +3,7 @@
 use crate::decode::{self, Names, Var};
 use crate::detect::{Detector, Found, Hazard};
 use crate::error::{Error, Failure, Fault, Site, Threads};
-use crate::ir::Func;
+use crate::ir::{Func, Op};
 use crate::memory::{FRESH, Memory, SHARED_BASE};
 use crate::rng::Rng;
 use crate::schedule::{Grid, Settings};
@@ -144,6 +144,15 @@ impl Program {
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         let entries = |i: &&usize| self.module.functions[**i].kind == ptx::FunctionKind::Entry;
         self.sources.iter().filter(entries).map(|&i| &*self.module.functions[i].name)
+    }
+
+    /// The instructions that the emulator does not know, with their PTX lines. They fail only when
+    /// they are executed.
+    pub fn unknown(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.functions.iter().flat_map(|f| &f.code).filter_map(|inst| match &inst.op {
+            Op::Unknown(text) => Some((inst.line, &**text)),
+            _ => None,
+        })
     }
 
     /// The parsed module.

@@ -16,7 +16,7 @@
 //! memory model does not order, even if they happened to come in the right order, each with its
 //! rule, both instructions, the synchronisation that almost sufficed, and what to do.
 //!
-//! Not executed: textures, `mma.sync`, sparse and single-bit products, pairs of CTAs in tcgen05, `im2col` copies.
+//! Not executed: textures, `mma.sync`, sparse and single-bit products, `im2col` copies.
 
 mod access;
 mod alu;

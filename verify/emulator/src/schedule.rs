@@ -373,6 +373,7 @@ impl<'p> Grid<'p> {
             barriers: Mbarriers::default(),
             bars: [Bar::default(); BARS],
             tensor: None,
+            paired: None,
             warps: Vec::new(),
             threads: count * 32,
             exited: count * 32 - threads,

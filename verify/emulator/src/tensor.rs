@@ -2,16 +2,21 @@
 //!
 //! What they compute is in [`crate::tcgen05`]. A multiplication, a load, a store and a commit are
 //! agents. Ordered by themselves are only the pipelined pairs of one thread: multiplications with
-//! the same accumulator, and a commit behind everything that the thread issued before.
+//! the same accumulator, copies and shifts with what comes before and behind them, and a commit
+//! behind everything that the thread issued before.
+//!
+//! An instruction of `.cta_group::2` works on the shared and tensor memory of both CTAs of a pair,
+//! whichever issues it; allocations are made by each CTA for itself.
 
 use crate::async_ops::{Action, Agent, SharedPlace};
-use crate::detect::{Class, Detector, Space, Touch};
+use crate::detect::{self, Class, Detector, Space, Touch};
 use crate::error::Fault;
 use crate::ir::*;
 use crate::memory::SHARED_BASE;
+use crate::tcgen05::copy::{SHIFT_COLUMNS, shift};
 use crate::tcgen05::{
-    Access, InstructionDescriptor, Kind, Mma, OperandA, Operands, Shape, SharedDescriptor,
-    SharedWindow, TensorAddress, TensorMemory,
+    Access, Copy, CopyShape, Form, InstructionDescriptor, Kind, Mma, OperandA, Operands, Scales,
+    Shape, SharedDescriptor, SharedWindow, TensorAddress, TensorMemory,
 };
 use crate::warp::{Frame, Path, SITE_BITS, Wait, Warp};
 use crate::world::{Event, Flow, Place, World};
@@ -26,27 +31,121 @@ pub(crate) enum Left {
     Tensor(Addr),
 }
 
+/// What a `tcgen05.mma` says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MmaForm {
+    pub kind: Kind,
+    pub form: Form,
+    pub d: Addr,
+    pub a: Left,
+    pub b: Src,
+    pub idesc: Src,
+    pub enable: Src,
+    pub scale_d: u32,
+    /// `disable-output-lane`, 32 lanes each.
+    pub disabled: Box<[Src]>,
+    pub shift_a: bool,
+    /// The factors of A and of B, and the blocks of K.
+    pub scales: Option<(Addr, Addr, u32)>,
+}
+
+/// How the registers of a lane become one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reduction {
+    pub less: bool,
+    pub absolute: bool,
+    /// NaN wins, else numbers win.
+    pub nan: bool,
+    pub ty: Scalar,
+    pub d: Dst,
+}
+
+impl Reduction {
+    fn join(&self, x: u32, y: u32) -> u32 {
+        let first = match self.ty {
+            Scalar::Float(_) => {
+                let clear = |v: u32| f32::from_bits(if self.absolute { v & !(1 << 31) } else { v });
+                let (u, v) = (clear(x), clear(y));
+                return match (u.is_nan(), v.is_nan()) {
+                    (true, true) => 0x7FFF_FFFF,
+                    (true, _) | (_, true) if self.nan => 0x7FFF_FFFF,
+                    (true, _) => v.to_bits(),
+                    (_, true) => u.to_bits(),
+                    // -0 is less than +0.
+                    _ if self.less == (u.total_cmp(&v).is_lt()) => u.to_bits(),
+                    _ => v.to_bits(),
+                };
+            }
+            Scalar::Int(_, true) => (x as i32) < y as i32,
+            _ => x < y,
+        };
+        if first == self.less { x } else { y }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TensorOp {
-    Alloc { addr: (Addr, MemSpace), columns: Src },
-    Dealloc { addr: Src, columns: Src },
-    Relinquish,
+    Alloc { addr: (Addr, MemSpace), columns: Src, pair: bool },
+    Dealloc { addr: Src, columns: Src, pair: bool },
+    Relinquish { pair: bool },
     Fence { after: bool },
     WaitLd,
     WaitSt,
-    Commit { addr: (Addr, MemSpace), multicast: Option<Src> },
-    Mma { kind: Kind, d: Addr, a: Left, b: Src, idesc: Src, enable: Src },
-    Ld { access: Access, registers: Box<[Dst]>, addr: Addr },
+    Commit { addr: (Addr, MemSpace), multicast: Option<Src>, pair: bool },
+    Mma(Box<MmaForm>),
+    Cp { copy: Copy, addr: Addr, from: Src, pair: bool },
+    Shift { addr: Addr, pair: bool },
+    Ld { access: Access, registers: Box<[Dst]>, addr: Addr, reduce: Option<Reduction> },
     St { access: Access, registers: Box<[Src]>, addr: Addr },
 }
 
 /// A tcgen05 operation in flight.
 #[derive(Debug)]
 pub(crate) enum TensorAgent {
-    Mma { mma: Box<Mma>, operands: Option<Box<Operands>> },
-    Commit { bars: Vec<SharedPlace> },
-    Ld { access: Access, address: TensorAddress, frame: Frame, registers: Box<[Dst]>, mask: u32 },
-    St { access: Access, address: TensorAddress, values: Vec<Lanes32> },
+    /// `ctas`: the one, or both of a pair with the even one first.
+    Mma {
+        mma: Box<Mma>,
+        ctas: Vec<u32>,
+        operands: Option<Box<Operands>>,
+    },
+    Cp {
+        copy: Copy,
+        from: SharedDescriptor,
+        to: TensorAddress,
+        ctas: Vec<u32>,
+    },
+    Shift {
+        at: TensorAddress,
+        ctas: Vec<u32>,
+    },
+    Commit {
+        bars: Vec<SharedPlace>,
+    },
+    Ld {
+        access: Access,
+        address: TensorAddress,
+        frame: Frame,
+        registers: Box<[Dst]>,
+        reduce: Option<Reduction>,
+        mask: u32,
+    },
+    St {
+        access: Access,
+        address: TensorAddress,
+        values: Vec<Lanes32>,
+    },
+}
+
+impl TensorAgent {
+    /// The CTAs whose memory it touches, if that is not its issuer's alone.
+    fn ctas(&self) -> &[u32] {
+        match self {
+            TensorAgent::Mma { ctas, .. }
+            | TensorAgent::Cp { ctas, .. }
+            | TensorAgent::Shift { ctas, .. } => ctas,
+            _ => &[],
+        }
+    }
 }
 
 pub(crate) fn kind(name: Option<String>) -> Result<Kind, String> {
@@ -55,8 +154,46 @@ pub(crate) fn kind(name: Option<String>) -> Result<Kind, String> {
         Some("tf32") => Kind::Tf32,
         Some("f8f6f4") => Kind::F8f6f4,
         Some("i8") => Kind::I8,
+        Some("mxf8f6f4") => Kind::Mxf8f6f4,
+        Some("mxf4") => Kind::Mxf4,
+        Some("mxf4nvf4") => Kind::Mxf4nvf4,
         _ => return Err("kind".into()),
     })
+}
+
+/// Blocks of K that have a factor each.
+pub(crate) fn blocks(kind: Kind, mods: &[&str]) -> Result<u32, String> {
+    let of = |name: &str| mods.contains(&name);
+    Ok(match kind {
+        _ if of("scale_vec::1X") => 1,
+        _ if of("scale_vec::2X") => 2,
+        _ if of("scale_vec::4X") => 4,
+        kind if of("block16") => kind.depth() / 16,
+        kind if of("block32") => kind.depth() / 32,
+        Kind::Mxf8f6f4 => 1,
+        Kind::Mxf4 => 2,
+        _ => return Err("the size of blocks".into()),
+    })
+}
+
+/// Shape and format of a `tcgen05.cp`.
+pub(crate) fn copy(mods: &[&str]) -> Result<Copy, String> {
+    let has = |name: &str| mods.contains(&name);
+    let shape = match () {
+        () if has("128x256b") => CopyShape::Lanes128x256b,
+        () if has("4x256b") => CopyShape::Lanes4x256b,
+        () if has("128x128b") => CopyShape::Lanes128x128b,
+        () if has("64x128b") && has("warpx2::02_13") => CopyShape::Lanes64x128b02_13,
+        () if has("64x128b") && has("warpx2::01_23") => CopyShape::Lanes64x128b01_23,
+        () if has("32x128b") => CopyShape::Lanes32x128b,
+        () => return Err("shape".into()),
+    };
+    let unpack = match () {
+        () if has("b6x16_p32") => Some(6),
+        () if has("b4x16_p64") => Some(4),
+        () => None,
+    };
+    Ok(Copy { shape, unpack })
 }
 
 pub(crate) fn access(mods: &[&str], rest: &[Operand]) -> Result<Access, String> {
@@ -108,8 +245,9 @@ impl World<'_> {
             lanes => Err(Fault::ManyIssuers { instruction, lanes }),
         };
         match op {
-            TensorOp::Alloc { addr, columns } => {
+            TensorOp::Alloc { addr, columns, pair } => {
                 self.aligned(warp, mask)?;
+                self.group(warp, "tcgen05.alloc", *pair)?;
                 let to = self.addresses(warp, &frame, &addr.0, addr.1)[lane];
                 let columns = self.fetch32(warp, &frame, *columns)[lane];
                 let place = self.resolve(warp, lane, addr.1, to, 4, 4, true)?;
@@ -127,8 +265,9 @@ impl World<'_> {
                     detect.access(self.current, 1 << lane, Space::Shared(cta), &at, 4, touch);
                 }
             }
-            TensorOp::Dealloc { addr, columns } => {
+            TensorOp::Dealloc { addr, columns, pair } => {
                 self.aligned(warp, mask)?;
+                self.group(warp, "tcgen05.dealloc", *pair)?;
                 let address = self.fetch32(warp, &frame, *addr)[lane];
                 let columns = self.fetch32(warp, &frame, *columns)[lane];
                 if self.tensor_agents(warp.cta).is_some() {
@@ -141,17 +280,18 @@ impl World<'_> {
                 let address = TensorAddress::from_bits(address);
                 memory.dealloc(OWNER, address, columns)?;
                 self.track_tensor(
-                    warp,
                     path,
                     lane,
+                    warp.cta,
                     u8::MAX,
                     (address.column, columns),
                     (Class::Dealloc, true, 0),
                 );
                 self.events.push(Event::Columns(warp.cta));
             }
-            TensorOp::Relinquish => {
+            TensorOp::Relinquish { pair } => {
                 self.aligned(warp, mask)?;
+                self.group(warp, "tcgen05.relinquish_alloc_permit", *pair)?;
                 tensor(&mut self.ctas[warp.cta as usize].tensor).relinquish(OWNER);
             }
             TensorOp::Fence { after } => {
@@ -182,8 +322,9 @@ impl World<'_> {
                     detect.tensor_waited(me, loads);
                 }
             }
-            TensorOp::Commit { addr, multicast } => {
+            TensorOp::Commit { addr, multicast, pair } => {
                 one("tcgen05.commit")?;
+                self.group(warp, "tcgen05.commit", *pair)?;
                 let at = self.addresses(warp, &frame, &addr.0, addr.1)[lane];
                 let space = match addr.1 {
                     MemSpace::Shared => MemSpace::SharedCluster,
@@ -220,33 +361,52 @@ impl World<'_> {
                     agent.stamp = stamp;
                 }
             }
-            TensorOp::Mma { kind, d, a, b, idesc, enable } => {
+            TensorOp::Mma(form) => {
                 one("tcgen05.mma")?;
-                let at = |w: &Self, addr: &Addr| {
-                    let bits = w.addresses(warp, &frame, addr, MemSpace::Local)[lane] as u32;
-                    TensorAddress::from_bits(bits)
-                };
-                let a = match a {
-                    Left::Shared(src) => OperandA::Shared(SharedDescriptor::decode(
-                        self.fetch64(warp, &frame, *src)[lane],
-                    )?),
-                    Left::Tensor(addr) => OperandA::Tensor(at(self, addr)),
-                };
-                let idesc = self.fetch32(warp, &frame, *idesc)[lane];
-                let mma = Mma {
-                    idesc: InstructionDescriptor::decode(*kind, idesc)?,
-                    a,
-                    b: SharedDescriptor::decode(self.fetch64(warp, &frame, *b)[lane])?,
-                    d: at(self, d),
-                    enable_input_d: self.fetch_pred(warp, &frame, *enable) >> lane & 1 == 1,
-                    scale_input_d: 0,
-                    disabled_lanes: [0; 4],
-                };
-                self.track_mma(warp, path, lane, &mma)?;
-                let agent = TensorAgent::Mma { mma: Box::new(mma), operands: None };
+                let ctas = self.ctas_of(warp, "tcgen05.mma", form.form == Form::Pair)?;
+                let mma = self.decode_mma(warp, &frame, lane, form)?;
+                for &cta in &ctas {
+                    self.track_mma(path, lane, &mma, cta)?;
+                }
+                let agent = TensorAgent::Mma { mma: Box::new(mma), ctas, operands: None };
                 self.issue(warp, path, lane, u32::MAX, Action::Tensor(agent));
             }
-            TensorOp::Ld { access, registers, addr } => {
+            TensorOp::Cp { copy, addr, from, pair } => {
+                one("tcgen05.cp")?;
+                let ctas = self.ctas_of(warp, "tcgen05.cp", *pair)?;
+                let to = self.tensor_address(warp, &frame, lane, addr);
+                let from = SharedDescriptor::decode(self.fetch64(warp, &frame, *from)[lane])?;
+                let runs = copy.runs(&from)?;
+                for &cta in &ctas {
+                    self.track_shared(path, lane, cta, &runs);
+                    let rows = (0..copy.shape.rows())
+                        .flat_map(|row| copy.shape.lanes(row))
+                        .fold(0, |rows, l| rows | Detector::granules(to.lane + l, 1));
+                    let columns = (to.column, copy.shape.columns());
+                    let how = (Class::Mma, true, detect::IN_ORDER);
+                    self.track_tensor(path, lane, cta, rows, columns, how);
+                }
+                let agent = TensorAgent::Cp { copy: *copy, from, to, ctas };
+                self.issue(warp, path, lane, u32::MAX, Action::Tensor(agent));
+            }
+            TensorOp::Shift { addr, pair } => {
+                one("tcgen05.shift")?;
+                let ctas = self.ctas_of(warp, "tcgen05.shift", *pair)?;
+                let at = self.tensor_address(warp, &frame, lane, addr);
+                if !at.lane.is_multiple_of(32) {
+                    let instruction = "tcgen05.shift";
+                    return Err(Fault::ShiftLane { instruction, lane: at.lane });
+                }
+                for &cta in &ctas {
+                    let columns = (at.column, SHIFT_COLUMNS);
+                    let rows = Detector::granules(at.lane, 32);
+                    let how = (Class::Mma, true, detect::IN_ORDER);
+                    self.track_tensor(path, lane, cta, rows, columns, how);
+                }
+                let agent = TensorAgent::Shift { at, ctas };
+                self.issue(warp, path, lane, u32::MAX, Action::Tensor(agent));
+            }
+            TensorOp::Ld { access, registers, addr, reduce } => {
                 self.aligned(warp, mask)?;
                 let bits = self.addresses(warp, &frame, addr, MemSpace::Local)[lane] as u32;
                 let address = TensorAddress::from_bits(bits);
@@ -255,12 +415,16 @@ impl World<'_> {
                 for register in registers {
                     warp.regs.put32(&frame, *register, mask, &[IN_FLIGHT; LANES]);
                 }
+                if let Some(reduce) = reduce {
+                    warp.regs.put32(&frame, reduce.d, mask, &[IN_FLIGHT; LANES]);
+                }
                 self.track_rectangle(warp, path, lane, access, address, (Class::Ld, false));
                 let agent = TensorAgent::Ld {
                     access: *access,
                     address,
                     frame,
                     registers: registers.clone(),
+                    reduce: *reduce,
                     mask,
                 };
                 self.issue(warp, path, lane, u32::MAX, Action::Tensor(agent));
@@ -281,18 +445,118 @@ impl World<'_> {
         Ok(Flow::Visible)
     }
 
+    /// The CTAs that are one group: the warp's, or both of its pair. All instructions of a kernel
+    /// agree on that.
+    fn group(
+        &mut self,
+        warp: &Warp,
+        instruction: &'static str,
+        pair: bool,
+    ) -> Result<Vec<u32>, Fault> {
+        let cta = &mut self.ctas[warp.cta as usize];
+        if *cta.paired.get_or_insert(pair) != pair {
+            let problem = "the kernel uses both .cta_group::1 and .cta_group::2; use one value";
+            return Err(Fault::Pair { instruction, problem, rule: "D10" });
+        }
+        if !pair {
+            return Ok(vec![warp.cta]);
+        }
+        let (rank, cluster) = (cta.rank as usize & !1, cta.cluster);
+        let ctas = self.clusters[cluster as usize].ctas.get(rank..rank + 2);
+        ctas.map(<[u32]>::to_vec).ok_or(Fault::Pair {
+            instruction,
+            problem: "the cluster has no pair of CTAs here; launch clusters of an even size",
+            rule: "D10",
+        })
+    }
+
+    /// The CTAs whose memory an instruction works on.
+    fn ctas_of(
+        &mut self,
+        warp: &Warp,
+        instruction: &'static str,
+        pair: bool,
+    ) -> Result<Vec<u32>, Fault> {
+        let ctas = self.group(warp, instruction, pair)?;
+        if ctas.iter().any(|&c| self.ctas[c as usize].done) {
+            let problem = "the other CTA of the pair has exited; let both exit together";
+            return Err(Fault::Pair { instruction, problem, rule: "D13" });
+        }
+        Ok(ctas)
+    }
+
+    fn tensor_address(
+        &self,
+        warp: &Warp,
+        frame: &Frame,
+        lane: usize,
+        addr: &Addr,
+    ) -> TensorAddress {
+        let bits = self.addresses(warp, frame, addr, MemSpace::Local)[lane] as u32;
+        TensorAddress::from_bits(bits)
+    }
+
+    fn decode_mma(
+        &self,
+        warp: &Warp,
+        frame: &Frame,
+        lane: usize,
+        form: &MmaForm,
+    ) -> Result<Mma, Fault> {
+        let at = |addr: &Addr| self.tensor_address(warp, frame, lane, addr);
+        let a = match &form.a {
+            Left::Shared(src) => {
+                OperandA::Shared(SharedDescriptor::decode(self.fetch64(warp, frame, *src)[lane])?)
+            }
+            Left::Tensor(addr) => OperandA::Tensor(at(addr)),
+        };
+        let idesc = self.fetch32(warp, frame, form.idesc)[lane];
+        let mut disabled_lanes = [0; 8];
+        for (word, src) in disabled_lanes.iter_mut().zip(&form.disabled) {
+            *word = self.fetch32(warp, frame, *src)[lane];
+        }
+        Ok(Mma {
+            idesc: InstructionDescriptor::decode_for(form.form, form.kind, idesc)?,
+            a,
+            b: SharedDescriptor::decode(self.fetch64(warp, frame, form.b)[lane])?,
+            d: at(&form.d),
+            enable_input_d: self.fetch_pred(warp, frame, form.enable) >> lane & 1 == 1,
+            scale_input_d: form.scale_d,
+            disabled_lanes,
+            shift_a: form.shift_a,
+            scales: form.scales.as_ref().map(|(a, b, blocks)| Scales {
+                a: at(a),
+                b: at(b),
+                blocks: *blocks,
+            }),
+        })
+    }
+
     /// Tells the detection of an access to tensor memory.
     fn track_tensor(
         &mut self,
-        warp: &Warp,
         path: &Path,
         lane: usize,
+        cta: u32,
         rows: u8,
         columns: (u32, u32),
         how: (Class, bool, u16),
     ) {
         if let Some(detect) = &mut self.detect {
-            detect.tensor(self.current, lane, warp.cta, path.site(), rows, columns, how);
+            detect.tensor(self.current, lane, cta, path.site(), rows, columns, how);
+        }
+    }
+
+    /// Tells it of what a matrix instruction reads in shared memory.
+    fn track_shared(&mut self, path: &Path, lane: usize, cta: u32, runs: &[(u32, u32)]) {
+        // Descriptors hold the lower bits of an address; a CTA's shared memory is smaller.
+        let size = self.ctas[cta as usize].shared.len();
+        let runs = runs.iter().filter_map(|&(address, bytes)| {
+            let at = (address & 0x3_FFFF).wrapping_sub(SHARED_BASE) as usize;
+            (at.saturating_add(bytes as usize) <= size).then_some((at, bytes as usize))
+        });
+        if let Some(detect) = &mut self.detect {
+            detect.mma_source(self.current, lane, path.site(), cta, runs);
         }
     }
 
@@ -307,59 +571,62 @@ impl World<'_> {
     ) {
         let rows = Detector::granules(at.lane, access.shape().lanes());
         let columns = access.columns();
-        self.track_tensor(warp, path, lane, rows, (at.column, columns), (class, write, 0));
+        self.track_tensor(path, lane, warp.cta, rows, (at.column, columns), (class, write, 0));
         if let Shape::Lanes16x32bx2 { split } = access.shape() {
             let upper = (at.column + split, columns);
-            self.track_tensor(warp, path, lane, rows, upper, (class, write, 0));
+            self.track_tensor(path, lane, warp.cta, rows, upper, (class, write, 0));
         }
     }
 
-    fn track_mma(&mut self, warp: &Warp, path: &Path, lane: usize, mma: &Mma) -> Result<(), Fault> {
+    /// Tells the detection what a multiplication touches in one of its CTAs.
+    fn track_mma(&mut self, path: &Path, lane: usize, mma: &Mma, cta: u32) -> Result<(), Fault> {
         if self.detect.is_none() {
             return Ok(());
         }
-        let InstructionDescriptor { kind, a, b, a_major, b_major, m, n, .. } = mma.idesc;
-        let depth = kind.depth();
+        let idesc = &mma.idesc;
+        let InstructionDescriptor { kind, a, b, a_major, b_major, m, n, .. } = *idesc;
+        let local = idesc.local_rows();
+        let depth = |bits: u32| if bits == 4 { kind.depth() / 2 } else { kind.depth() };
         let shared = |source| crate::tcgen05::MmaError::Shared { matrix: "A or B", source };
         let rows = |at: TensorAddress| {
-            (0..m / 16).fold(0u8, |rows, i| {
-                let first = at.lane + crate::tcgen05::lane_of_row(m, 16 * i);
-                rows | Detector::granules(first, 16)
+            (0..local / 16).fold(0u8, |rows, i| {
+                (0..idesc.splits()).fold(rows, |rows, split| {
+                    let (first, _) = idesc.cell(16 * i, split * (n / idesc.splits()));
+                    rows | Detector::granules(at.lane + first, 16)
+                })
             })
         };
         let mut runs = Vec::new();
         if let OperandA::Shared(descriptor) = mma.a {
             let layout = descriptor.layout(a_major, a.bits()).map_err(shared)?;
-            runs.extend(layout.runs(m, depth));
+            runs.extend(layout.runs(local, depth(a.bits())));
         }
         let layout = mma.b.layout(b_major, b.bits()).map_err(shared)?;
-        runs.extend(layout.runs(n, depth));
-        // Descriptors hold the lower bits of an address; a CTA's shared memory is smaller.
-        let size = self.ctas[warp.cta as usize].shared.len();
-        let runs = runs.iter().filter_map(|&(address, bytes)| {
-            let at = (address & 0x3_FFFF).wrapping_sub(SHARED_BASE) as usize;
-            (at.saturating_add(bytes as usize) <= size).then_some((at, bytes as usize))
-        });
-        if let Some(detect) = &mut self.detect {
-            detect.mma_source(self.current, lane, path.site(), warp.cta, runs);
-        }
+        runs.extend(layout.runs(n / idesc.form.ctas(), depth(b.bits())));
+        self.track_shared(path, lane, cta, &runs);
         // The same accumulator in the same shape is a pipelined pair.
         let shape = mma.d.to_bits() ^ (m << 4 | n << 12);
-        let pipeline = (shape.wrapping_mul(0x9E37_79B9) >> 16) as u16;
+        let pipeline = ((shape.wrapping_mul(0x9E37_79B9) >> 16) as u16).max(1);
         if let OperandA::Tensor(at) = mma.a {
             let columns = (at.column, 8);
-            self.track_tensor(warp, path, lane, rows(at), columns, (Class::Mma, false, pipeline));
+            self.track_tensor(path, lane, cta, rows(at), columns, (Class::Mma, false, pipeline));
         }
-        let columns = (mma.d.column, n);
-        self.track_tensor(warp, path, lane, rows(mma.d), columns, (Class::Mma, true, pipeline));
+        if let Some(Scales { a, b, .. }) = mma.scales {
+            let how = (Class::Mma, false, detect::IN_ORDER);
+            self.track_tensor(path, lane, cta, u8::MAX, (a.column, local.div_ceil(32)), how);
+            self.track_tensor(path, lane, cta, u8::MAX, (b.column, n.div_ceil(32)), how);
+        }
+        let columns = (mma.d.column, n / idesc.splits());
+        self.track_tensor(path, lane, cta, rows(mma.d), columns, (Class::Mma, true, pipeline));
         Ok(())
     }
 
     /// A tcgen05 operation of this CTA that touches tensor memory and is in flight.
     pub(crate) fn tensor_agents(&self, cta: u32) -> Option<&Agent> {
         self.agents.iter().find(|a| {
-            a.cta == cta
-                && matches!(&a.action, Action::Tensor(t) if !matches!(t, TensorAgent::Commit { .. }))
+            matches!(&a.action, Action::Tensor(t)
+                if !matches!(t, TensorAgent::Commit { .. })
+                    && (a.cta == cta || t.ctas().contains(&cta)))
         })
     }
 
@@ -372,10 +639,13 @@ impl World<'_> {
             })
         };
         match action {
-            TensorAgent::Mma { mma, .. } => !earlier(
-                &|t| matches!(t, TensorAgent::Mma { mma: before, .. } if before.d == mma.d),
-            ),
-            TensorAgent::Commit { .. } => !earlier(&|t| matches!(t, TensorAgent::Mma { .. })),
+            TensorAgent::Mma { mma, .. } => !earlier(&|t| match t {
+                TensorAgent::Mma { mma: before, .. } => before.d == mma.d,
+                t => matches!(t, TensorAgent::Cp { .. } | TensorAgent::Shift { .. }),
+            }),
+            TensorAgent::Commit { .. } | TensorAgent::Cp { .. } | TensorAgent::Shift { .. } => {
+                !earlier(&|t| !t.ctas().is_empty())
+            }
             TensorAgent::Ld { .. } | TensorAgent::St { .. } => true,
         }
     }
@@ -388,19 +658,45 @@ impl World<'_> {
     ) -> Result<bool, Fault> {
         let Action::Tensor(action) = &mut agent.action else { return Ok(true) };
         match action {
-            TensorAgent::Mma { mma, operands } => {
+            TensorAgent::Mma { mma, ctas, operands } => {
                 let split = self.rng.one_in(4);
-                let cta = &mut self.ctas[agent.cta as usize];
-                let memory = tensor(&mut cta.tensor);
-                let window = SharedWindow::new(SHARED_BASE, &cta.shared);
-                match operands.take() {
-                    Some(operands) => mma.write_result(&operands, memory)?,
-                    None if split => {
-                        *operands = Some(Box::new(mma.read_operands(&window, memory)?));
-                        agent.read = true;
-                        return Ok(false);
+                for &cta in ctas.iter() {
+                    tensor(&mut self.ctas[cta as usize].tensor);
+                }
+                let operands = match operands.take() {
+                    Some(done) => done,
+                    None => {
+                        let of = |&cta: &u32| &self.ctas[cta as usize];
+                        let windows: Vec<_> = ctas
+                            .iter()
+                            .map(|c| SharedWindow::new(SHARED_BASE, &of(c).shared))
+                            .collect();
+                        let memories: Vec<&TensorMemory> =
+                            ctas.iter().filter_map(|c| of(c).tensor.as_deref()).collect();
+                        let read = Box::new(mma.read_operands(&windows, &memories)?);
+                        if split {
+                            *operands = Some(read);
+                            agent.read = true;
+                            return Ok(false);
+                        }
+                        read
                     }
-                    None => mma.execute(&window, memory)?,
+                };
+                for (half, &cta) in ctas.iter().enumerate() {
+                    let memory = tensor(&mut self.ctas[cta as usize].tensor);
+                    mma.write_result(&operands, half, memory)?;
+                }
+            }
+            TensorAgent::Cp { copy, from, to, ctas } => {
+                for &cta in ctas.iter() {
+                    let cta = &mut self.ctas[cta as usize];
+                    let window = SharedWindow::new(SHARED_BASE, &cta.shared);
+                    copy.execute(from, &window, *to, tensor(&mut cta.tensor))?;
+                }
+            }
+            TensorAgent::Shift { at, ctas } => {
+                for &cta in ctas.iter() {
+                    shift(*at, tensor(&mut self.ctas[cta as usize].tensor))?;
                 }
             }
             TensorAgent::Commit { bars } => {
@@ -411,7 +707,7 @@ impl World<'_> {
                     self.with_barrier(bar, |b| b.arrive(1))?;
                 }
             }
-            TensorAgent::Ld { access, address, frame, registers, mask } => {
+            TensorAgent::Ld { access, address, frame, registers, reduce, mask } => {
                 let memory = tensor(&mut self.ctas[agent.cta as usize].tensor);
                 let mut values = [[0; LANES]; 128];
                 let values = &mut values[..registers.len()];
@@ -420,6 +716,13 @@ impl World<'_> {
                     let (space, at) = (Space::Tensor(agent.cta), cell.to_bits().into());
                     let site = agent.func << SITE_BITS | agent.pc;
                     detect.unwritten(agent.warp, agent.lane, space, at, site);
+                }
+                if let Some(reduce) = reduce {
+                    let all: Lanes32 = std::array::from_fn(|lane| {
+                        let of_lane = values.iter().map(|v| v[lane]);
+                        of_lane.reduce(|x, y| reduce.join(x, y)).unwrap_or(0)
+                    });
+                    warp.regs.put32(frame, reduce.d, *mask, &all);
                 }
                 for (register, value) in registers.iter().zip(values) {
                     warp.regs.put32(frame, *register, *mask, value);

@@ -86,6 +86,8 @@ pub(crate) struct Cta {
     pub barriers: Mbarriers,
     pub bars: [Bar; BARS],
     pub tensor: Option<Box<TensorMemory>>,
+    /// Whether its tcgen05 instructions are those of a pair.
+    pub paired: Option<bool>,
     /// Warp slots.
     pub warps: Vec<u32>,
     /// Threads of whole warps, and those of them that have exited or never were.

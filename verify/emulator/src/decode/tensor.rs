@@ -1,24 +1,24 @@
 //! The tensor cores.
 
 use super::*;
-use crate::tcgen05::{AccumulatorType, ElementType, Major};
+use crate::tcgen05::{AccumulatorType, ElementType, Form, Major};
 use crate::tensor;
 use crate::wgmma::{self, WgmmaOp};
 
 impl Decoder<'_> {
     pub(super) fn tensor(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
         let action = mods.all.first().copied().unwrap_or("");
-        if mods.has("cta_group::2") {
-            return Err("pairs of CTAs are not executed".into());
-        }
+        let pair = mods.has("cta_group::2");
         let op = match (action, o) {
-            ("alloc", [a, n]) => {
-                TensorOp::Alloc { addr: self.shared_addr(mods, a)?, columns: self.src(n, 32)? }
-            }
+            ("alloc", [a, n]) => TensorOp::Alloc {
+                addr: self.shared_addr(mods, a)?,
+                columns: self.src(n, 32)?,
+                pair,
+            },
             ("dealloc", [a, n]) => {
-                TensorOp::Dealloc { addr: self.src(a, 32)?, columns: self.src(n, 32)? }
+                TensorOp::Dealloc { addr: self.src(a, 32)?, columns: self.src(n, 32)?, pair }
             }
-            ("relinquish_alloc_permit", _) => TensorOp::Relinquish,
+            ("relinquish_alloc_permit", _) => TensorOp::Relinquish { pair },
             ("fence::before_thread_sync", _) => TensorOp::Fence { after: false },
             ("fence::after_thread_sync", _) => TensorOp::Fence { after: true },
             ("wait::ld", _) => TensorOp::WaitLd,
@@ -29,44 +29,16 @@ impl Decoder<'_> {
                     _ => None,
                 };
                 let (addr, space) = self.shared_addr(mods, a)?;
-                TensorOp::Commit { addr: (addr, space), multicast }
+                TensorOp::Commit { addr: (addr, space), multicast, pair }
             }
-            ("mma", [d, a, b, idesc, rest @ ..]) => {
-                if mods.has("sp") || mods.has("ws") || mods.has("block_scale") || mods.has("ashift")
-                {
-                    return Err("only the dense form is executed".into());
-                }
-                let kind =
-                    tensor::kind(mods.find(|m| m.strip_prefix("kind::").map(str::to_owned)))?;
-                let a = match a {
-                    Operand::Address(_) => tensor::Left::Tensor(self.addr(a)?),
-                    a => tensor::Left::Shared(self.src(a, 64)?),
-                };
-                let rest = match rest {
-                    [Operand::Vector(mask), rest @ ..] => {
-                        let zero = mask.iter().all(|m| matches!(m, Operand::Int(0)));
-                        if !zero {
-                            return Err("disable-output-lane".into());
-                        }
-                        rest
-                    }
-                    rest => rest,
-                };
-                let enable = match rest {
-                    [p] => self.src(p, 1)?,
-                    [] => Src::Imm(1),
-                    _ => return Err("scale-input-d".into()),
-                };
-                TensorOp::Mma {
-                    kind,
-                    d: self.addr(d)?,
-                    a,
-                    b: self.src(b, 64)?,
-                    idesc: self.src(idesc, 32)?,
-                    enable,
-                }
+            ("mma", [d, a, b, rest @ ..]) => {
+                TensorOp::Mma(Box::new(self.multiplication(mods, (d, a, b), rest)?))
             }
-            ("ld", _) if mods.has("red") => return Err(String::new()),
+            ("cp", [a, from]) => {
+                let copy = tensor::copy(&mods.all)?;
+                TensorOp::Cp { copy, addr: self.addr(a)?, from: self.src(from, 64)?, pair }
+            }
+            ("shift", [a]) if mods.has("down") => TensorOp::Shift { addr: self.addr(a)?, pair },
             ("ld", [d, a, rest @ ..]) => {
                 let registers = match d {
                     Operand::Vector(parts) => {
@@ -74,8 +46,23 @@ impl Decoder<'_> {
                     }
                     d => Box::from([self.dst(d)?]),
                 };
+                // A reduction names its result before the address.
+                let (a, rest, reduce) = match (mods.has("red"), rest) {
+                    (false, rest) => (a, rest, None),
+                    (true, [address, rest @ ..]) => {
+                        let reduce = tensor::Reduction {
+                            less: mods.has("min"),
+                            absolute: mods.has("abs"),
+                            nan: mods.has("NaN"),
+                            ty: mods.ty()?,
+                            d: self.dst(a)?,
+                        };
+                        (address, rest, Some(reduce))
+                    }
+                    _ => return Err("operands".into()),
+                };
                 let access = tensor::access(&mods.all, rest)?;
-                TensorOp::Ld { access, registers, addr: self.addr(a)? }
+                TensorOp::Ld { access, registers, addr: self.addr(a)?, reduce }
             }
             ("st", [a, rest @ .., value]) => {
                 let registers = match value {
@@ -90,6 +77,64 @@ impl Decoder<'_> {
             _ => return Err(String::new()),
         };
         Ok(Op::Tensor(Box::new(op)))
+    }
+
+    /// `tcgen05.mma`, whose first operands are D, A and B.
+    fn multiplication(
+        &mut self,
+        mods: &Mods,
+        (d, a, b): (&Operand, &Operand, &Operand),
+        rest: &[Operand],
+    ) -> Result<tensor::MmaForm> {
+        if mods.has("sp") {
+            return Err("sparse products are not executed".into());
+        }
+        let kind = tensor::kind(mods.find(|m| m.strip_prefix("kind::").map(str::to_owned)))?;
+        let form = match (mods.has("ws"), mods.has("cta_group::2")) {
+            (true, _) => Form::WeightStationary,
+            (_, true) => Form::Pair,
+            _ => Form::One,
+        };
+        let a = match a {
+            Operand::Address(_) => tensor::Left::Tensor(self.addr(a)?),
+            a => tensor::Left::Shared(self.src(a, 64)?),
+        };
+        let [idesc, rest @ ..] = rest else { return Err("operands".into()) };
+        let (scales, rest) = match (kind.is_scaled(), rest) {
+            (true, [of_a, of_b, rest @ ..]) => {
+                let blocks = tensor::blocks(kind, &mods.all)?;
+                (Some((self.addr(of_a)?, self.addr(of_b)?, blocks)), rest)
+            }
+            (true, _) => return Err("operands".into()),
+            (false, rest) => (None, rest),
+        };
+        let (disabled, rest) = match rest {
+            [Operand::Vector(mask), rest @ ..] => {
+                (mask.iter().map(|m| self.src(m, 32)).collect::<Result<_>>()?, rest)
+            }
+            rest => (Box::default(), rest),
+        };
+        let (enable, scale_d) = match rest {
+            [] => (Src::Imm(1), 0),
+            [p] => (self.src(p, 1)?, 0),
+            [p, Operand::Int(scale)] if form != Form::WeightStationary => {
+                (self.src(p, 1)?, *scale as u32)
+            }
+            _ => return Err("a mask of zero columns is not executed".into()),
+        };
+        Ok(tensor::MmaForm {
+            kind,
+            form,
+            d: self.addr(d)?,
+            a,
+            b: self.src(b, 64)?,
+            idesc: self.src(idesc, 32)?,
+            enable,
+            scale_d,
+            disabled,
+            shift_a: mods.has("ashift"),
+            scales,
+        })
     }
 
     pub(super) fn wgmma(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {

@@ -35,6 +35,10 @@ use std::collections::{HashMap, HashSet};
 use strand::{GLOBAL, Published, SHARED, Strand, WarpClocks};
 pub(crate) use sync::{FenceOp, Order};
 
+/// The tag of tcgen05 operations that follow the others of their thread by themselves: copies,
+/// shifts, and the reading of factors.
+pub(crate) const IN_ORDER: u16 = 0;
+
 /// Granules of tensor memory: 16 lanes of a column.
 const GRANULE_LANES: u32 = 16;
 
@@ -215,7 +219,9 @@ impl Viewer<'_> {
             && self.touch.class == Class::Mma
             && of.home == self.home
             && (of.warp, of.lane) == (self.units[self.unit as usize].warp, Some(self.lane))
-            && before.tag() == self.pipeline
+            && (before.tag() == self.pipeline
+                || before.tag() == IN_ORDER
+                || self.pipeline == IN_ORDER)
     }
 }
 

@@ -157,7 +157,7 @@ impl SharedDescriptor {
         })
     }
 
-    /// The layout of an operand of elements with this many bits (8, 16 or 32).
+    /// The layout of an operand of elements with this many bits (8, 16 or 32; 4 lays out bytes).
     pub fn layout(&self, major: Major, bits: u32) -> Result<OperandLayout, DescriptorError> {
         let swizzle = self.swizzle;
         let atom32 = swizzle == Swizzle::B128Atom32;
@@ -168,7 +168,7 @@ impl SharedDescriptor {
             }
             _ => {}
         }
-        let size = bits / 8;
+        let size = bits.div_ceil(8);
         let chunk = 16 / size;
         let span = swizzle.span().unwrap_or(16);
         let swizzled = swizzle != Swizzle::None;
@@ -279,7 +279,46 @@ impl OperandLayout {
         self.chunks(rows, depth).map(|(row, k, bytes)| (self.address(row, k), bytes))
     }
 
-    /// The same for rows from `first` on only.
+    /// Reads an operand of packed 4-bit elements, K-major, in row-major order. The layout is one of
+    /// bytes, `depth` elements are half as many.
+    pub(crate) fn gather_packed(
+        &self,
+        rows: u32,
+        depth: u32,
+        shared: &SharedWindow<'_>,
+    ) -> Result<Vec<f32>, DescriptorError> {
+        let mut out = Vec::with_capacity((rows * depth) as usize);
+        for (row, k, length) in self.chunks(rows, depth / 2) {
+            let address = self.address(row, k);
+            let Some(run) = shared.get(address, length) else {
+                let bytes = shared.bytes.len();
+                return Err(DescriptorError::Outside { row, k: 2 * k, address, bytes });
+            };
+            out.extend(run.iter().flat_map(|b| [b & 15, b >> 4]).map(element::e2m1_to_f32));
+        }
+        Ok(out)
+    }
+
+    /// Bytes of a row of a matrix that is copied as it is.
+    pub(crate) fn row_bytes(
+        &self,
+        row: u32,
+        bytes: u32,
+        shared: &SharedWindow<'_>,
+    ) -> Result<Vec<u8>, DescriptorError> {
+        let mut out = Vec::with_capacity(bytes as usize);
+        for k in (0..bytes).step_by(16) {
+            let address = self.address(row, k);
+            let Some(run) = shared.get(address, 16) else {
+                let bytes = shared.bytes.len();
+                return Err(DescriptorError::Outside { row, k, address, bytes });
+            };
+            out.extend_from_slice(run);
+        }
+        Ok(out)
+    }
+
+    /// The runs of rows from `first` on only.
     pub(crate) fn runs_from(
         &self,
         first: u32,
@@ -344,6 +383,9 @@ impl FromElement for f32 {
             },
             ElementType::E4m3 => |bytes| bytes.map(element::e4m3_to_f32),
             ElementType::E5m2 => |bytes| bytes.map(element::e5m2_to_f32),
+            ElementType::E2m3 => |bytes| element::unpack_padded(bytes, 6).map(element::e2m3_to_f32),
+            ElementType::E3m2 => |bytes| element::unpack_padded(bytes, 6).map(element::e3m2_to_f32),
+            ElementType::E2m1 => |bytes| element::unpack_padded(bytes, 4).map(element::e2m1_to_f32),
             _ => return None,
         })
     }

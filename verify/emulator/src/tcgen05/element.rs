@@ -12,6 +12,8 @@ pub enum ElementType {
     E2m3,
     E3m2,
     E2m1,
+    /// An e2m1 number that shares its byte with another (`kind::mxf4`, `kind::mxf4nvf4`).
+    Packed4,
     U8,
     S8,
 }
@@ -23,6 +25,7 @@ impl ElementType {
         match self {
             ElementType::Tf32 => 32,
             ElementType::F16 | ElementType::Bf16 => 16,
+            ElementType::Packed4 => 4,
             _ => 8,
         }
     }
@@ -89,4 +92,53 @@ pub fn e4m3_to_f32(bits: u8) -> f32 {
 #[inline]
 pub fn e5m2_to_f32(bits: u8) -> f32 {
     f16_to_f32(u16::from(bits) << 8)
+}
+
+/// The value of a small number with `exponent` and `fraction` bits under a sign, all of whose codes
+/// are finite.
+fn small_to_f32(bits: u8, exponent: u32, fraction: u32) -> f32 {
+    let bits = u32::from(bits);
+    let bias = (1 << (exponent - 1)) - 1;
+    let (e, f) = (bits >> fraction & ((1 << exponent) - 1), bits & ((1 << fraction) - 1));
+    let power = |e: i32| f32::from_bits(((e + 127) as u32) << 23);
+    let unit = power(e.max(1) as i32 - bias - fraction as i32);
+    let magnitude = (f | u32::from(e != 0) << fraction) as f32 * unit;
+    if bits >> (exponent + fraction) & 1 == 1 { -magnitude } else { magnitude }
+}
+
+/// The value of an e2m3 number in the low 6 bits; exact.
+pub fn e2m3_to_f32(bits: u8) -> f32 {
+    small_to_f32(bits, 2, 3)
+}
+
+/// The value of an e3m2 number in the low 6 bits; exact.
+pub fn e3m2_to_f32(bits: u8) -> f32 {
+    small_to_f32(bits, 3, 2)
+}
+
+/// The value of an e2m1 number in the low 4 bits; exact.
+pub fn e2m1_to_f32(bits: u8) -> f32 {
+    small_to_f32(bits, 2, 1)
+}
+
+/// The value of a ue8m0 scale factor, a power of two; exact.
+pub fn ue8m0_to_f64(bits: u8) -> f64 {
+    if bits == 0xff { f64::NAN } else { f64::from_bits((u64::from(bits) + 1023 - 127) << 52) }
+}
+
+/// The value of a ue4m3 scale factor; exact. The sign bit is ignored.
+pub fn ue4m3_to_f64(bits: u8) -> f64 {
+    e4m3_to_f32(bits & 0x7f).into()
+}
+
+/// Sixteen small numbers in 16 bytes of shared memory: packed, then padding.
+pub(crate) fn unpack_padded(bytes: [u8; 16], width: u32) -> [u8; 16] {
+    let all = u128::from_le_bytes(bytes);
+    std::array::from_fn(|i| (all >> (width * i as u32)) as u8 & ((1 << width) - 1))
+}
+
+/// The same sixteen, each in a byte of its own as tensor memory holds them: 6 bits at the bottom, 4
+/// bits above two zeros.
+pub(crate) fn containers(bytes: [u8; 16], width: u32) -> [u8; 16] {
+    unpack_padded(bytes, width).map(|v| if width == 4 { v << 2 } else { v })
 }

@@ -1,4 +1,6 @@
-//! The 32-bit instruction descriptor of `tcgen05.mma` with kinds `f16`, `tf32`, `f8f6f4` and `i8`.
+//! The 32-bit instruction descriptor of `tcgen05.mma`.
+//!
+//! Kinds `f16`, `tf32`, `f8f6f4` and `i8`:
 //!
 //! | bits | field | bits | field |
 //! |---|---|---|---|
@@ -7,6 +9,14 @@
 //! | 3 | saturate (i8) | 17-22 | N / 8 |
 //! | 4-5 | type of D | 24-28 | M / 16 |
 //! | 7-9, 10-12 | types of A, B | 30-31 | largest shift (`.ws`) |
+//!
+//! Block-scaled kinds have no saturation and always an f32 D. They differ in:
+//!
+//! | bits | field | bits | field |
+//! |---|---|---|---|
+//! | 4-5 | byte of the factors of B | 27-28 | M / 128 |
+//! | 23 | factors are ue8m0, else ue4m3 | 29-30 | byte of the factors of A |
+//! | | | 31 | K is 96 |
 
 use super::descriptor::Major;
 use super::element::ElementType;
@@ -19,6 +29,9 @@ pub enum Kind {
     Tf32,
     F8f6f4,
     I8,
+    Mxf8f6f4,
+    Mxf4,
+    Mxf4nvf4,
 }
 
 impl Kind {
@@ -29,6 +42,9 @@ impl Kind {
             Kind::Tf32 => "tf32",
             Kind::F8f6f4 => "f8f6f4",
             Kind::I8 => "i8",
+            Kind::Mxf8f6f4 => "mxf8f6f4",
+            Kind::Mxf4 => "mxf4",
+            Kind::Mxf4nvf4 => "mxf4nvf4",
         }
     }
 
@@ -37,8 +53,14 @@ impl Kind {
         match self {
             Kind::Tf32 => 8,
             Kind::F16 => 16,
-            Kind::F8f6f4 | Kind::I8 => 32,
+            Kind::F8f6f4 | Kind::I8 | Kind::Mxf8f6f4 => 32,
+            Kind::Mxf4 | Kind::Mxf4nvf4 => 64,
         }
+    }
+
+    /// Whether blocks of A and B have factors.
+    pub const fn is_scaled(self) -> bool {
+        matches!(self, Kind::Mxf8f6f4 | Kind::Mxf4 | Kind::Mxf4nvf4)
     }
 
     fn element(self, code: u32) -> Option<ElementType> {
@@ -46,11 +68,12 @@ impl Kind {
             (Kind::F16, 0) => ElementType::F16,
             (Kind::F16, 1) => ElementType::Bf16,
             (Kind::Tf32, 2) => ElementType::Tf32,
-            (Kind::F8f6f4, 0) => ElementType::E4m3,
-            (Kind::F8f6f4, 1) => ElementType::E5m2,
-            (Kind::F8f6f4, 3) => ElementType::E2m3,
-            (Kind::F8f6f4, 4) => ElementType::E3m2,
-            (Kind::F8f6f4, 5) => ElementType::E2m1,
+            (Kind::F8f6f4 | Kind::Mxf8f6f4, 0) => ElementType::E4m3,
+            (Kind::F8f6f4 | Kind::Mxf8f6f4, 1) => ElementType::E5m2,
+            (Kind::F8f6f4 | Kind::Mxf8f6f4, 3) => ElementType::E2m3,
+            (Kind::F8f6f4 | Kind::Mxf8f6f4, 4) => ElementType::E3m2,
+            (Kind::F8f6f4 | Kind::Mxf8f6f4, 5) => ElementType::E2m1,
+            (Kind::Mxf4 | Kind::Mxf4nvf4, 1) => ElementType::Packed4,
             (Kind::I8, 0) => ElementType::U8,
             (Kind::I8, 1) => ElementType::S8,
             _ => return None,
@@ -76,7 +99,55 @@ pub enum AccumulatorType {
     S32,
 }
 
-/// A decoded instruction descriptor, legal for a dense `.cta_group::1` multiplication.
+/// Which instruction a descriptor belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// `.cta_group::1`
+    #[default]
+    One,
+    /// `.cta_group::2`
+    Pair,
+    /// `.ws.cta_group::1`
+    WeightStationary,
+}
+
+impl Form {
+    /// CTAs that take part.
+    pub const fn ctas(self) -> u32 {
+        if let Form::Pair = self { 2 } else { 1 }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Form::One => ".cta_group::1",
+            Form::Pair => ".cta_group::2",
+            Form::WeightStationary => ".ws",
+        }
+    }
+
+    const fn rows(self, scaled: bool) -> &'static [u32] {
+        match (self, scaled) {
+            (Form::One, false) => &[64, 128],
+            (Form::One, true) => &[128],
+            (Form::Pair, _) => &[128, 256],
+            (Form::WeightStationary, _) => &[32, 64, 128],
+        }
+    }
+}
+
+/// Where the factors of blocks are: the byte of a cell at which those of A and B begin, and what
+/// they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ScaleFormat {
+    /// Byte of the factors of A.
+    pub a_byte: u32,
+    /// Byte of the factors of B.
+    pub b_byte: u32,
+    /// They are ue4m3, else ue8m0.
+    pub ue4m3: bool,
+}
+
+/// A decoded instruction descriptor, legal for its dense multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InstructionDescriptor {
     /// The instruction's `.kind`.
@@ -97,7 +168,11 @@ pub struct InstructionDescriptor {
     pub negate_b: bool,
     /// Integer results saturate instead of wrapping around.
     pub saturate: bool,
-    /// Rows of D: 64 or 128.
+    /// Which instruction it belongs to.
+    pub form: Form,
+    /// The factors of a block-scaled kind.
+    pub scales: ScaleFormat,
+    /// Rows of D, in both CTAs together.
     pub m: u32,
     /// Columns of D: 8 to 256.
     pub n: u32,
@@ -139,15 +214,20 @@ pub enum InstructionDescriptorError {
     )]
     NegateInteger { bits: u32 },
     #[error(
-        "instruction descriptor {bits:#010x}: M = {m} (bits 24 to 28); with .cta_group::1 M is 64 or 128 (rule D14)"
+        "instruction descriptor {bits:#010x}: M = {m}; with {} and kind::{} M is one of {:?} (rule D14)",
+        form.name(), kind.name(), form.rows(kind.is_scaled())
     )]
-    M { bits: u32, m: u32 },
+    M { bits: u32, m: u32, form: Form, kind: Kind },
     #[error(
-        "instruction descriptor {bits:#010x}: N = {n} (bits 17 to 22) with kind::{}; use 8 to 256 in steps of 8, for \
-         i8 above 32 in steps of 16 (rule D14)",
-        kind.name()
+        "instruction descriptor {bits:#010x}: N = {n} (bits 17 to 22) with {} and kind::{}; use 8 to 256 in steps of 8, \
+         for i8 above 32 and for pairs of CTAs in steps of 16, for i8 in pairs of 32; with .ws 64, 128 or 256 (rule D14)",
+        form.name(), kind.name()
     )]
-    N { bits: u32, n: u32, kind: Kind },
+    N { bits: u32, n: u32, form: Form, kind: Kind },
+    #[error(
+        "instruction descriptor {bits:#010x}: K of 96 (bit 31), which sm_100a does not have; clear it (rule D14)"
+    )]
+    Deep { bits: u32 },
 }
 
 impl InstructionDescriptorError {
@@ -164,42 +244,71 @@ fn legal_types(kind: Kind, matrix: &str) -> &'static str {
         (Kind::I8, "D") => "use 2 for s32",
         (Kind::F16, _) => "use 0 for f16 or 1 for bf16",
         (Kind::Tf32, _) => "use 2 for tf32",
-        (Kind::F8f6f4, _) => "use 0 for e4m3, 1 for e5m2, 3 for e2m3, 4 for e3m2 or 5 for e2m1",
+        (Kind::Mxf4 | Kind::Mxf4nvf4, _) => "use 1 for e2m1",
+        (Kind::F8f6f4 | Kind::Mxf8f6f4, _) => {
+            "use 0 for e4m3, 1 for e5m2, 3 for e2m3, 4 for e3m2 or 5 for e2m1"
+        }
         (Kind::I8, _) => "use 0 for u8 or 1 for s8",
     }
 }
 
 impl InstructionDescriptor {
-    /// Decodes the descriptor of a dense, not weight-stationary `tcgen05.mma.cta_group::1`.
+    /// Decodes the descriptor of a dense `tcgen05.mma.cta_group::1`.
     pub fn decode(kind: Kind, bits: u32) -> Result<Self, InstructionDescriptorError> {
+        Self::decode_for(Form::One, kind, bits)
+    }
+
+    /// Decodes the descriptor of a dense `tcgen05.mma`.
+    pub fn decode_for(
+        form: Form,
+        kind: Kind,
+        bits: u32,
+    ) -> Result<Self, InstructionDescriptorError> {
         use InstructionDescriptorError as E;
+        let scaled = kind.is_scaled();
         let field = |low: u32, width: u32| bits >> low & ((1 << width) - 1);
         let flag = |bit: u32| field(bit, 1) == 1;
-        if let Some(bit) = [6, 23, 29].into_iter().find(|&bit| flag(bit)) {
+        let reserved: &[u32] = if scaled { &[3, 6, 24, 25, 26] } else { &[6, 23, 29] };
+        if let Some(&bit) = reserved.iter().find(|&&bit| flag(bit)) {
             return Err(E::Reserved { bits, bit });
         }
         if field(0, 3) != 0 {
             return Err(E::Sparse { bits });
         }
-        if field(30, 2) != 0 {
+        if !scaled && field(30, 2) != 0 && form != Form::WeightStationary {
             return Err(E::Shift { bits, shift: field(30, 2) });
+        }
+        if scaled && flag(31) {
+            return Err(E::Deep { bits });
         }
         let bad_type = |matrix, code| E::Type { bits, matrix, code, kind };
         let element = |matrix, low| {
             kind.element(field(low, 3)).ok_or_else(|| bad_type(matrix, field(low, 3)))
         };
         let major = |bit| if flag(bit) { Major::Mn } else { Major::K };
+        let d = if scaled {
+            AccumulatorType::F32
+        } else {
+            kind.accumulator(field(4, 2)).ok_or_else(|| bad_type("D", field(4, 2)))?
+        };
+        let scales = if scaled {
+            ScaleFormat { a_byte: field(29, 2), b_byte: field(4, 2), ue4m3: !flag(23) }
+        } else {
+            ScaleFormat::default()
+        };
         let descriptor = InstructionDescriptor {
             kind,
             a: element("A", 7)?,
             b: element("B", 10)?,
-            d: kind.accumulator(field(4, 2)).ok_or_else(|| bad_type("D", field(4, 2)))?,
+            d,
             a_major: major(15),
             b_major: major(16),
             negate_a: flag(13),
             negate_b: flag(14),
-            saturate: flag(3),
-            m: field(24, 5) * 16,
+            saturate: !scaled && flag(3),
+            form,
+            scales,
+            m: if scaled { field(27, 2) * 128 } else { field(24, 5) * 16 },
             n: field(17, 6) * 8,
         };
         let InstructionDescriptor { a, b, d, m, n, .. } = descriptor;
@@ -212,12 +321,18 @@ impl InstructionDescriptor {
         if kind == Kind::I8 && (descriptor.negate_a || descriptor.negate_b) {
             return Err(E::NegateInteger { bits });
         }
-        if m != 64 && m != 128 {
-            return Err(E::M { bits, m });
+        if !form.rows(scaled).contains(&m) {
+            return Err(E::M { bits, m, form, kind });
         }
-        let step = if kind == Kind::I8 && n > 32 { 16 } else { 8 };
-        if !(8..=256).contains(&n) || n % step != 0 {
-            return Err(E::N { bits, n, kind });
+        let step = match (form, kind) {
+            (Form::Pair, Kind::I8) => 32,
+            (Form::Pair, _) => 16,
+            (_, Kind::I8) if n > 32 => 16,
+            _ => 8,
+        };
+        let narrow = form == Form::WeightStationary && !matches!(n, 64 | 128 | 256);
+        if !(8..=256).contains(&n) || n % step != 0 || narrow {
+            return Err(E::N { bits, n, form, kind });
         }
         Ok(descriptor)
     }

@@ -10,12 +10,12 @@
 //! - [`idesc`]: types and shape of a multiplication.
 //! - [`element`]: numbers of 8 to 32 bits.
 //! - [`mma`]: the multiplication.
+//! - [`copy`]: rows of shared memory into lanes, and lanes by one.
 //!
-//! Covered: one CTA (`.cta_group::1`), dense, shared- or tensor-memory A, kinds `f16`, `tf32`,
-//! `f8f6f4` (8-bit types) and `i8`. Not covered: pairs of CTAs, sparse, block-scaled and
-//! weight-stationary forms, `tcgen05.cp`, `tcgen05.shift`.
+//! Not covered: sparse products, and zero-column masks of weight-stationary ones.
 
 pub mod access;
+pub mod copy;
 pub mod descriptor;
 pub mod element;
 pub mod idesc;
@@ -26,9 +26,12 @@ pub mod tensor_memory;
 mod tests;
 
 pub use access::{Access, AccessError, Shape};
+pub use copy::{Copy, CopyShape};
 pub(crate) use descriptor::FromElement;
 pub use descriptor::{DescriptorError, Major, OperandLayout, SharedDescriptor, SharedWindow};
 pub use element::ElementType;
-pub use idesc::{AccumulatorType, InstructionDescriptor, InstructionDescriptorError, Kind};
-pub use mma::{Mma, MmaError, OperandA, Operands, lane_of_row};
+pub use idesc::{
+    AccumulatorType, Form, InstructionDescriptor, InstructionDescriptorError, Kind, ScaleFormat,
+};
+pub use mma::{Blocks, Mma, MmaError, OperandA, Operands, Scales, lane_of_row};
 pub use tensor_memory::{Allocation, TensorAddress, TensorMemory, TensorMemoryError};

@@ -68,3 +68,35 @@ fn small_elements_match_their_definitions() {
     assert_eq!(bf16_to_f32(0x3fc0), 1.5);
     assert_eq!(tf32_to_f32(0x3f80_3fff), 1.0 + 2f32.powi(-10));
 }
+
+#[test]
+fn six_and_four_bit_elements_match_their_tables() {
+    // OCP Microscaling Formats 1.0, tables of FP6 and FP4.
+    let e2m1 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+    for (bits, &value) in e2m1.iter().enumerate() {
+        assert_eq!(e2m1_to_f32(bits as u8), value);
+        assert_eq!(e2m1_to_f32(bits as u8 | 8), -value);
+    }
+    let e2m3 = [
+        0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0, 1.125, 1.25, 1.375, 1.5, 1.625,
+        1.75, 1.875, 2.0, 2.25, 2.5, 2.75, 3.0, 3.25, 3.5, 3.75, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0,
+        7.5,
+    ];
+    let e3m2 = [
+        0.0, 0.0625, 0.125, 0.1875, 0.25, 0.3125, 0.375, 0.4375, 0.5, 0.625, 0.75, 0.875, 1.0,
+        1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0,
+        24.0, 28.0,
+    ];
+    for bits in 0..32u8 {
+        assert_eq!(e2m3_to_f32(bits), e2m3[usize::from(bits)]);
+        assert_eq!(e2m3_to_f32(bits | 32), -e2m3[usize::from(bits)]);
+        assert_eq!(e3m2_to_f32(bits), e3m2[usize::from(bits)]);
+        assert_eq!(e3m2_to_f32(bits | 32), -e3m2[usize::from(bits)]);
+    }
+    for bits in 0..255u8 {
+        assert_eq!(ue8m0_to_f64(bits), 2f64.powi(i32::from(bits) - 127));
+    }
+    assert!(ue8m0_to_f64(255).is_nan());
+    assert_eq!(ue4m3_to_f64(0x38), 1.0);
+    assert_eq!(ue4m3_to_f64(0xb8), 1.0);
+}

@@ -14,6 +14,8 @@ fn instruction_descriptors_decode() {
         negate_a: false,
         negate_b: false,
         saturate: false,
+        form: Form::One,
+        scales: ScaleFormat::default(),
         m: 128,
         n: 256,
     };
@@ -53,18 +55,24 @@ fn illegal_instruction_descriptors() {
     assert_eq!(decode(Kind::F16, bits), Err(E::Saturate { bits, kind: Kind::F16 }));
     for m in [0, 16, 32, 256] {
         let bits = F32_ACCUMULATOR | shape_bits(m, 64);
-        assert_eq!(decode(Kind::F16, bits), Err(E::M { bits, m }));
+        assert_eq!(
+            decode(Kind::F16, bits),
+            Err(E::M { bits, m, form: Form::One, kind: Kind::F16 })
+        );
     }
     for n in [0, 264] {
         let bits = F32_ACCUMULATOR | shape_bits(128, n);
-        assert_eq!(decode(Kind::F16, bits), Err(E::N { bits, n, kind: Kind::F16 }));
+        assert_eq!(
+            decode(Kind::F16, bits),
+            Err(E::N { bits, n, form: Form::One, kind: Kind::F16 })
+        );
     }
     let integer = 2 << 4;
     for n in [8, 24, 32, 48, 256] {
         assert!(decode(Kind::I8, integer | shape_bits(64, n)).is_ok());
     }
     let bits = integer | shape_bits(64, 40);
-    assert_eq!(decode(Kind::I8, bits), Err(E::N { bits, n: 40, kind: Kind::I8 }));
+    assert_eq!(decode(Kind::I8, bits), Err(E::N { bits, n: 40, form: Form::One, kind: Kind::I8 }));
     let bits = integer | shape_bits(64, 32) | 1 << 13;
     assert_eq!(decode(Kind::I8, bits), Err(E::NegateInteger { bits }));
 }

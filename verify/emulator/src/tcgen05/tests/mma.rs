@@ -78,7 +78,9 @@ fn problem(kind: Kind, idesc: u32, code_a: u64, code_b: u64, seed: u64) -> Probl
         d: at(0, 64),
         enable_input_d: false,
         scale_input_d: 0,
-        disabled_lanes: [0; 4],
+        disabled_lanes: [0; 8],
+        shift_a: false,
+        scales: None,
     };
     Problem { mma, shared, a: a_values, b: b_values }
 }
@@ -263,7 +265,7 @@ fn disabled_lanes_keep_their_content() {
     let mut problem = problem(Kind::F16, F32_ACCUMULATOR | shape_bits(128, 8), 2, 2, 6);
     let mut tensor = full();
     tensor.row_mut(37, 64, 8).fill(7);
-    problem.mma.disabled_lanes = [1, 1 << 5, 0, 0];
+    problem.mma.disabled_lanes = [1, 1 << 5, 0, 0, 0, 0, 0, 0];
     problem.run(&mut tensor);
     assert_eq!(tensor.row(37, 64, 8), [7; 8]);
     assert_eq!(tensor.read(0, 64), None);
@@ -302,7 +304,7 @@ fn multiplication_errors() {
     let (rule, found) = error(|mma| mma.b.start = 0x3_0000);
     assert_eq!(rule, Some("D14"));
     assert!(found.to_string().starts_with("matrix B of tcgen05.mma: element (row 0, k 0)"));
-    let (rule, found) = error(|mma| mma.idesc.a = ElementType::E2m1);
+    let (rule, found) = error(|mma| mma.idesc.a = ElementType::U8);
     assert_eq!(rule, None);
-    assert!(found.to_string().contains("E2m1"), "{found}");
+    assert!(found.to_string().contains("U8"), "{found}");
 }
