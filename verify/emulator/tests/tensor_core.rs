@@ -237,6 +237,9 @@ fn d_bits(code: u32, value: i64) -> u32 {
     }
 }
 
+/// Whether a lane of a CTA is left as it is.
+type Keeps = fn(usize, usize) -> bool;
+
 struct Product {
     kind: Kind,
     form: &'static str,
@@ -244,7 +247,7 @@ struct Product {
     n: usize,
     accumulate: bool,
     /// Further operands, such as a mask of lanes, and lanes that it leaves as they are.
-    mask: Option<(&'static str, fn(usize, usize) -> bool)>,
+    mask: Option<(&'static str, Keeps)>,
     scale: u32,
     a_in_tensor: bool,
     shift: bool,
@@ -399,14 +402,12 @@ fn weight_stationary() {
 
 #[test]
 fn masks_and_scales() {
-    let one = Some((
-        "{1, 0x80000000, 0, 7}",
-        (|_, lane| matches!(lane, 0 | 63 | 96..=98)) as fn(usize, usize) -> bool,
-    ));
+    let one =
+        Some(("{1, 0x80000000, 0, 7}", (|_, lane| matches!(lane, 0 | 63 | 96..=98)) as Keeps));
     check(&Product { mask: one, ..BASE });
     let two = Some((
         "{1, 0, 0, 0, 0, 2, 0, 0}",
-        (|cta, lane| (cta, lane) == (0, 0) || (cta, lane) == (1, 33)) as fn(usize, usize) -> bool,
+        (|cta, lane| (cta, lane) == (0, 0) || (cta, lane) == (1, 33)) as Keeps,
     ));
     check(&Product { mask: two, form: "pair", m: 256, ..BASE });
     for scale in [1, 4, 15] {
