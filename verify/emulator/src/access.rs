@@ -55,7 +55,7 @@ impl Span {
 
 /// Memory that holds a whole [`Span`], from its lowest address.
 #[derive(Clone, Copy)]
-enum Region {
+pub(crate) enum Region {
     Global(usize),
     Shared(usize, usize),
 }
@@ -441,6 +441,49 @@ impl World<'_> {
         Ok(Flow::Visible)
     }
 
+    /// `atom` and `red` of several elements: each is atomic, the whole is not.
+    pub(crate) fn atomic_vector(
+        &mut self,
+        warp: &mut Warp,
+        path: &mut Path,
+        mask: u32,
+        (f, access, d, b): (AtomFn, &Access, &[Dst], &[Src]),
+    ) -> Result<Flow, Fault> {
+        let frame = path.frame;
+        let n = usize::from(access.bytes);
+        let all = n * b.len();
+        let addresses = self.addresses(warp, &frame, &access.addr, access.space);
+        let start = self.rng.below(LANES) as u32;
+        for lane in lanes_of(mask.rotate_right(start)) {
+            let lane = (lane + start as usize) % LANES;
+            let (at, all) = (addresses[lane], all as u64);
+            let place = self.resolve(warp, lane, access.space, at, all, all, true)?;
+            for (i, source) in b.iter().enumerate() {
+                let operand = self.fetch64(warp, &frame, *source)[lane];
+                let bytes = &mut self.view_mut(warp, place, all as usize)?[i * n..(i + 1) * n];
+                let old = read(bytes);
+                let new = atom(f, old, operand, 0, access.bytes);
+                bytes.copy_from_slice(&new.to_le_bytes()[..n]);
+                if let Some(d) = d.get(i) {
+                    warp.regs.put_lane(&frame, *d, lane, old);
+                }
+            }
+        }
+        if !self.watches.is_empty() {
+            self.changed(mask, &addresses);
+        }
+        path.spin.rounds = 0;
+        if self.detect.is_some() {
+            let what = if d.is_empty() { What::Reduction } else { What::Atomic };
+            for i in 0..b.len() {
+                let at = addresses.map(|a| a + (i * n) as u64);
+                self.track(warp, path, mask, access, None, (&at, n), what);
+            }
+        }
+        path.pc += 1;
+        Ok(Flow::Visible)
+    }
+
     fn atomic_128(
         &mut self,
         warp: &mut Warp,
@@ -480,7 +523,7 @@ impl World<'_> {
 
 /// What an access does, for the detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+pub(crate) enum What {
     Load,
     Store,
     Atomic,
@@ -491,7 +534,7 @@ impl World<'_> {
     /// Tells the detection of an access that has been made.
     #[inline(never)]
     #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
-    fn track(
+    pub(crate) fn track(
         &mut self,
         warp: &Warp,
         path: &Path,
@@ -593,13 +636,12 @@ pub(crate) fn atom(f: AtomFn, old: u64, b: u64, c: u64, bytes: u8) -> u64 {
         Float::F64 => value::double(f, old, b, 0),
         ty => value::narrow_float(f, ty, Rounding::NearestEven, old as u32, b as u32, 0).into(),
     };
-    let halves = |ty: Float| {
-        let add = |shift: u32| {
+    let halves = |ty: Float, f: FloatFn| {
+        let one = |shift: u32| {
             let (x, y) = ((old >> shift) as u32 & 0xFFFF, (b >> shift) as u32 & 0xFFFF);
-            u64::from(value::narrow_float(FloatFn::Add, ty, Rounding::NearestEven, x, y, 0))
-                << shift
+            u64::from(value::narrow_float(f, ty, Rounding::NearestEven, x, y, 0)) << shift
         };
-        add(0) | add(16)
+        one(0) | one(16)
     };
     let new = match f {
         AtomFn::Add => old.wrapping_add(b),
@@ -635,8 +677,9 @@ pub(crate) fn atom(f: AtomFn, old: u64, b: u64, c: u64, bytes: u8) -> u64 {
         AtomFn::AddF(ty) => float(ty, FloatFn::Add),
         AtomFn::MinF(ty) => float(ty, FloatFn::Min),
         AtomFn::MaxF(ty) => float(ty, FloatFn::Max),
-        AtomFn::AddF16x2 => halves(Float::F16),
-        AtomFn::AddBf16x2 => halves(Float::Bf16),
+        AtomFn::AddX2(ty) => halves(ty, FloatFn::Add),
+        AtomFn::MinX2(ty) => halves(ty, FloatFn::Min),
+        AtomFn::MaxX2(ty) => halves(ty, FloatFn::Max),
     };
     new & keep
 }
@@ -658,6 +701,6 @@ mod tests {
         assert_eq!(atom(AtomFn::Cas, 5, 4, 9, 8), 5);
         let f = |x: f32| u64::from(x.to_bits());
         assert_eq!(atom(AtomFn::AddF(Float::F32), f(1.5), f(2.0), 0, 4), f(3.5));
-        assert_eq!(atom(AtomFn::AddF16x2, 0x3C00_3C00, 0x4000_3C00, 0, 4), 0x4200_4000);
+        assert_eq!(atom(AtomFn::AddX2(Float::F16), 0x3C00_3C00, 0x4000_3C00, 0, 4), 0x4200_4000);
     }
 }

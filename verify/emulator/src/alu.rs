@@ -285,13 +285,17 @@ impl World<'_> {
         warp: &mut Warp,
         path: &Path,
         mask: u32,
-        op: (FloatFn, Float, Rounding, (bool, bool), Dst, [Src; 3]),
+        op: (FloatFn, Float, Rounding, (bool, Clamp), Dst, [Src; 3]),
     ) {
-        let (f, ty, r, (ftz, sat), d, sources) = op;
+        let (f, ty, r, (ftz, clamp), d, sources) = op;
         let frame = &path.frame;
         if ty == Float::F64 {
             let [a, b, c] = sources.map(|s| self.fetch64(warp, frame, s));
-            let result = each(|i| value::double(f, a[i], b[i], c[i]));
+            let result = if r == Rounding::NearestEven {
+                each(|i| value::double(f, a[i], b[i], c[i]))
+            } else {
+                each(|i| value::double_rounded(f, r, a[i], b[i], c[i]))
+            };
             warp.regs.put64(frame, d, mask, &result);
             return;
         }
@@ -307,8 +311,8 @@ impl World<'_> {
         if ftz && ty == Float::F32 {
             result = result.map(value::flush);
         }
-        if sat {
-            result = result.map(|v| value::saturate(v.into(), ty) as u32);
+        if clamp != Clamp::Nothing {
+            result = result.map(|v| clamped(v, ty, clamp));
         }
         warp.regs.put32(frame, d, mask, &result);
     }
@@ -318,14 +322,12 @@ impl World<'_> {
         warp: &mut Warp,
         path: &Path,
         mask: u32,
-        op: (FloatFn, Float, Rounding, (bool, bool), Dst, [Src; 3]),
+        op: (FloatFn, Float, Rounding, (bool, Clamp), Dst, [Src; 3]),
     ) {
-        let (f, ty, r, (ftz, sat), d, sources) = op;
+        let (f, ty, r, (ftz, clamp), d, sources) = op;
         let frame = &path.frame;
-        let one = |a: u32, b: u32, c: u32| {
-            let y = value::narrow_float(f, ty, r, a, b, c);
-            if sat { value::saturate(y.into(), ty) as u32 } else { y }
-        };
+        let one =
+            |a: u32, b: u32, c: u32| clamped(value::narrow_float(f, ty, r, a, b, c), ty, clamp);
         if ty == Float::F32 {
             let flush = |v: u32| if ftz { value::flush(v) } else { v };
             let [a, b, c] = sources.map(|s| self.fetch64(warp, frame, s));
@@ -589,7 +591,7 @@ impl World<'_> {
     }
 
     pub(crate) fn convert(&self, warp: &mut Warp, path: &Path, mask: u32, op: &Op) {
-        let Op::Cvt { to, from, r, integral, ftz, sat, relu, d, a } = op else { return };
+        let Op::Cvt { to, from, r, integral, ftz, sat, finite, relu, d, a } = op else { return };
         let frame = path.frame;
         let a = self.fetch64(warp, &frame, *a);
         let result: Lanes64 = match (*to, *from) {
@@ -652,6 +654,9 @@ impl World<'_> {
                 }
                 let v = if to == from && !*integral && !*relu {
                     v
+                } else if *finite && to != Float::F64 {
+                    let mode = r.unwrap_or(Rounding::NearestEven);
+                    value::narrow(x, format_of(to), mode, true).into()
                 } else {
                     value::from_f64(x, to, r.unwrap_or(Rounding::NearestEven))
                 };
@@ -661,7 +666,7 @@ impl World<'_> {
             (Scalar::Narrow(format), Scalar::Float(from)) => each(|i| {
                 let x = value::to_f64(a[i], from);
                 let x = if *relu && x < 0.0 { 0.0 } else { x };
-                let bits = value::narrow(x, format, r.unwrap_or(Rounding::NearestEven), *sat);
+                let bits = value::narrow(x, format, r.unwrap_or(Rounding::NearestEven), *finite);
                 // TF32 fills the upper bits of a 32-bit register.
                 u64::from(bits) << (if format == Format::TF32 { 13 } else { 0 })
             }),
@@ -674,20 +679,72 @@ impl World<'_> {
     }
 
     pub(crate) fn convert_pair(&self, warp: &mut Warp, path: &Path, mask: u32, op: &Op) {
-        let Op::CvtPair { to, r, sat, relu, d, a, b } = op else { return };
+        let Op::CvtPair { to, from, r, finite, relu, d, a, b } = op else { return };
         let frame = path.frame;
         let (a, b) = (self.fetch32(warp, &frame, *a), self.fetch32(warp, &frame, *b));
-        let width = u32::from(to.bits());
-        let one = |v: u32| {
-            let x = f32::from_bits(v);
+        let one = |x: f64| {
             let x = if *relu && x < 0.0 { 0.0 } else { x };
-            if *to == Format::BF16 && *r == Rounding::NearestEven && !*sat {
-                return value::f32_to_bf16(x);
+            match *to {
+                Format::UE8M0 => value::to_power(x, *r == Rounding::Up),
+                Format::BF16 if !*finite && *r == Rounding::NearestEven && from.is_none() => {
+                    value::f32_to_bf16(x as f32)
+                }
+                to => value::narrow(x, to, *r, *finite),
             }
-            value::narrow(x.into(), *to, *r, *sat)
         };
-        let result = each(|i| one(a[i]) << width | one(b[i]));
+        let read = |v: u32| match *from {
+            None => f64::from(f32::from_bits(v)),
+            Some(Format::UE8M0) => value::from_power(v),
+            Some(format) => value::widen(v & ((1 << format.bits()) - 1), format),
+        };
+        let half = from.map_or(0, Format::container);
+        let result = each(|i| match *from {
+            None => one(read(a[i])) << to.container() | one(read(b[i])),
+            Some(_) => one(read(a[i] >> half)) << to.container() | one(read(a[i])),
+        });
         warp.regs.put32(&frame, *d, mask, &result);
+    }
+
+    pub(crate) fn convert_pack(&self, warp: &mut Warp, path: &Path, mask: u32, op: &Op) {
+        let Op::CvtPack { bits, signed, d, a, b, c } = op else { return };
+        let frame = path.frame;
+        let [a, b, c] = [*a, *b, *c].map(|s| self.fetch32(warp, &frame, s));
+        let keep = (1u32 << bits) - 1;
+        let one = |v: u32| saturate_int(i128::from(v as i32), *bits, *signed) as u32 & keep;
+        let above = 2 * u32::from(*bits);
+        let result = each(|i| c[i].checked_shl(above).unwrap_or(0) | one(a[i]) << bits | one(b[i]));
+        warp.regs.put32(&frame, *d, mask, &result);
+    }
+
+    pub(crate) fn setp_pair(&self, warp: &mut Warp, path: &Path, mask: u32, op: &Op) {
+        let Op::SetpPair { cmp, ty, d, q, a, b, combine } = op else { return };
+        let frame = path.frame;
+        let (a, b) = (self.fetch32(warp, &frame, *a), self.fetch32(warp, &frame, *b));
+        for (d, shift) in [(*d, 0), (*q, 16)] {
+            let number = |v: u32| value::to_f64((v >> shift & 0xFFFF).into(), *ty);
+            let holds = (0..LANES).fold(0u32, |m, i| {
+                m | u32::from(value::compare_float(*cmp, number(a[i]), number(b[i]))) << i
+            });
+            let holds = self.combined(warp, path, holds, *combine);
+            warp.regs.put_pred(&frame, d, mask, holds);
+        }
+    }
+}
+
+fn format_of(ty: Float) -> Format {
+    match ty {
+        Float::F16 => Format::F16,
+        Float::Bf16 => Format::BF16,
+        Float::F32 | Float::F64 => Format::F32,
+    }
+}
+
+fn clamped(v: u32, ty: Float, clamp: Clamp) -> u32 {
+    match clamp {
+        Clamp::Nothing => v,
+        Clamp::Unit => value::saturate(v.into(), ty) as u32,
+        Clamp::Relu if value::to_f64(v.into(), ty) <= 0.0 => 0,
+        Clamp::Relu => v,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error::Fault;
 use crate::ir::*;
+use crate::value::{self, Float, Rounding};
 use crate::warp::{Path, Wait, Warp};
 use crate::world::{BARS, Event, Flow, World, lanes_of};
 
@@ -142,9 +143,16 @@ impl World<'_> {
             }
             WarpOp::Redux { f, d, a } => {
                 let a = self.fetch32(warp, &frame, *a);
-                let float = |x: u32, y: u32, less: bool| {
-                    let (u, v) = (f32::from_bits(x), f32::from_bits(y));
-                    if v.is_nan() || (u < v) == less && !u.is_nan() { x } else { y }
+                let float = |x: u32, y: u32, less: bool, abs: bool, nan: bool| {
+                    let clear = |v: u32| if abs { v & !(1 << 31) } else { v };
+                    let f = match (less, nan) {
+                        (true, false) => FloatFn::Min,
+                        (false, false) => FloatFn::Max,
+                        (true, true) => FloatFn::MinNan,
+                        (false, true) => FloatFn::MaxNan,
+                    };
+                    let (x, y) = (clear(x), clear(y));
+                    value::narrow_float(f, Float::F32, Rounding::NearestEven, x, y, 0)
                 };
                 let join = |x: u32, y: u32| match f {
                     ReduxFn::Add => x.wrapping_add(y),
@@ -155,10 +163,18 @@ impl World<'_> {
                     ReduxFn::And => x & y,
                     ReduxFn::Or => x | y,
                     ReduxFn::Xor => x ^ y,
-                    ReduxFn::MinF => float(x, y, true),
-                    ReduxFn::MaxF => float(x, y, false),
+                    ReduxFn::MinF { abs, nan } => float(x, y, true, *abs, *nan),
+                    ReduxFn::MaxF { abs, nan } => float(x, y, false, *abs, *nan),
                 };
-                let result = lanes_of(mask).map(|l| a[l]).reduce(join).unwrap_or(0);
+                // One lane alone goes through the function, too: it may clear a sign.
+                let all = lanes_of(mask).map(|l| a[l]);
+                let result = match f {
+                    ReduxFn::MinF { .. } | ReduxFn::MaxF { .. } => {
+                        let first = a[mask.trailing_zeros() as usize & 31];
+                        all.fold(join(first, first), join)
+                    }
+                    _ => all.reduce(join).unwrap_or(0),
+                };
                 warp.regs.put32(&frame, *d, mask, &[result; LANES]);
             }
             WarpOp::Elect { d, p } => {

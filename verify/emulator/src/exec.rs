@@ -157,8 +157,8 @@ impl<'p> World<'p> {
     ) -> Result<Flow, Fault> {
         match &inst.op {
             Op::Int { f, w, d, a, b, c } => self.int(warp, path, mask, (*f, *w, *d, [*a, *b, *c])),
-            Op::Float { f, ty, r, ftz, sat, d, a, b, c } => {
-                self.float(warp, path, mask, (*f, *ty, *r, (*ftz, *sat), *d, [*a, *b, *c]));
+            Op::Float { f, ty, r, ftz, clamp, d, a, b, c } => {
+                self.float(warp, path, mask, (*f, *ty, *r, (*ftz, *clamp), *d, [*a, *b, *c]));
             }
             Op::Mov { d, a } => self.mov(warp, path, mask, *d, *a),
             op @ Op::Setp { .. } => self.setp(warp, path, mask, op),
@@ -196,8 +196,8 @@ impl<'p> World<'p> {
                 self.mad_carry(warp, path, mask, op);
             }
             Op::Bfi { w, d, abcd } => self.bfi(warp, path, mask, *w, *d, abcd),
-            Op::Packed { f, ty, r, ftz, sat, d, a, b, c } => {
-                let op = (*f, *ty, *r, (*ftz, *sat), *d, [*a, *b, *c]);
+            Op::Packed { f, ty, r, ftz, clamp, d, a, b, c } => {
+                let op = (*f, *ty, *r, (*ftz, *clamp), *d, [*a, *b, *c]);
                 self.packed(warp, path, mask, op);
             }
             Op::TestP { .. } => self.test_property(warp, path, mask, op),
@@ -208,6 +208,8 @@ impl<'p> World<'p> {
             Op::Pred { f, d, a, b } => self.pred(warp, path, mask, (*f, *d, *a, *b)),
             Op::Cvt { .. } => self.convert(warp, path, mask, op),
             Op::CvtPair { .. } => self.convert_pair(warp, path, mask, op),
+            Op::CvtPack { .. } => self.convert_pack(warp, path, mask, op),
+            Op::SetpPair { .. } => self.setp_pair(warp, path, mask, op),
             Op::Atom { f, access, d, b, c } => {
                 return self.atomic(warp, path, mask, (*f, access, *d, *b, *c));
             }
@@ -254,6 +256,10 @@ impl<'p> World<'p> {
             Op::Mbarrier(op) => return self.mbarrier(warp, path, mask, op),
             Op::Async(op) => return self.asynchronous(warp, path, mask, op),
             Op::Tensor(op) => return self.tensor_op(warp, path, mask, op),
+            Op::Matrix(op) => return self.matrix(warp, path, mask, op),
+            Op::AtomVec { f, access, d, b } => {
+                return self.atomic_vector(warp, path, mask, (*f, access, d, b));
+            }
             Op::Wgmma(op) => return self.wgmma(warp, path, mask, op),
             Op::Unknown(text) => return Err(Fault::Unknown { text: text.to_string() }),
             Op::Nop => {}
@@ -369,7 +375,7 @@ impl<'p> World<'p> {
         &mut self,
         warp: &mut Warp,
         path: &mut Path,
-        mask: u32,
+        mut mask: u32,
         call: &Call,
     ) -> Result<Flow, Fault> {
         let callee = match call.target {
@@ -377,12 +383,12 @@ impl<'p> World<'p> {
             CallTarget::Indirect(src) => {
                 let addresses = self.fetch64(warp, &path.frame, src);
                 let first = addresses[mask.trailing_zeros() as usize & 31];
-                if crate::world::lanes_of(mask).any(|l| addresses[l] != first) {
-                    return Err(Fault::Call(
-                        "an indirect call whose lanes call different functions is not executed"
-                            .into(),
-                    ));
-                }
+                // Lanes that call another function do so afterwards, and meet these behind it.
+                let same = crate::world::lanes_of(mask)
+                    .filter(|&l| addresses[l] == first)
+                    .fold(0, |m, l| m | 1 << l);
+                self.part_at_call(warp, path, mask & !same, path.pc);
+                mask &= same;
                 let index = first as u32;
                 let known = first >> 32 == FUNCTION_WINDOW
                     && (index as usize) < self.program.functions.len();
@@ -399,9 +405,7 @@ impl<'p> World<'p> {
             }
             _ => return self.driver_call(warp, path, mask, call),
         };
-        if mask != path.mask {
-            return Err(Fault::Call("a guarded call whose lanes disagree is not executed".into()));
-        }
+        self.part_at_call(warp, path, path.mask & !mask, path.pc + 1);
         if path.callers.len() >= MAX_CALLS {
             return Err(Fault::Call(format!("{MAX_CALLS} nested calls: endless recursion?")));
         }
@@ -435,6 +439,19 @@ impl<'p> World<'p> {
             live: true,
         });
         Ok(Flow::Next)
+    }
+
+    /// Lanes that do not make the call of the others go on at `pc`; all meet behind the call.
+    fn part_at_call(&mut self, warp: &mut Warp, path: &mut Path, lanes: u32, pc: u32) {
+        if lanes == 0 {
+            return;
+        }
+        self.enter_join(warp, path, path.pc + 1);
+        let mut other = path.clone();
+        other.mask = lanes;
+        other.pc = pc;
+        path.mask &= !lanes;
+        warp.paths.push(other);
     }
 
     /// Lanes at a `ret` of a called function leave its joins and come to that of the call.

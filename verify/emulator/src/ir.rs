@@ -7,6 +7,7 @@
 
 use crate::async_ops::{AsyncOp, MbarrierOp};
 use crate::detect::{FenceOp, Order};
+use crate::matrix::MatrixOp;
 use crate::tensor::TensorOp;
 use crate::value::{Float, Format, Rounding};
 use crate::wgmma::WgmmaOp;
@@ -167,8 +168,49 @@ pub(crate) enum IntFn {
     FunnelRightClamp,
     Mul24U,
     Mul24S,
-    Dp4aUU,
-    Dp4aSS,
+    Mul24HiU,
+    Mul24HiS,
+    MadHiSatS,
+    /// Signedness of the two factors.
+    Dp4a(bool, bool),
+    /// The upper bytes; signedness of the two factors.
+    Dp2a(bool, bool, bool),
+    Fns,
+    Bmsk(bool),
+    /// Signedness; whether the size clamps.
+    Szext(bool, bool),
+    MinRelu,
+    MaxRelu,
+    Halves(HalfFn),
+}
+
+/// On two numbers of 16 bits at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HalfFn {
+    Add,
+    Sub,
+    AddSatU,
+    AddSatS,
+    SubSatU,
+    SubSatS,
+    MinU,
+    MaxU,
+    MinS,
+    MaxS,
+    MinRelu,
+    MaxRelu,
+    Neg,
+}
+
+/// What becomes of a result before it is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Clamp {
+    #[default]
+    Nothing,
+    /// To [0, 1]; NaN becomes 0.
+    Unit,
+    /// Negative numbers become 0.
+    Relu,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +237,10 @@ pub(crate) enum FloatFn {
     Max,
     MinNan,
     MaxNan,
+    Min3,
+    Max3,
+    Min3Nan,
+    Max3Nan,
     Sqrt,
     Rsqrt,
     Rcp,
@@ -204,6 +250,19 @@ pub(crate) enum FloatFn {
     Cos,
     Tanh,
     CopySign,
+}
+
+impl FloatFn {
+    /// Of a function of three, that of two.
+    pub fn of_two(self) -> FloatFn {
+        match self {
+            FloatFn::Min3 => FloatFn::Min,
+            FloatFn::Max3 => FloatFn::Max,
+            FloatFn::Min3Nan => FloatFn::MinNan,
+            FloatFn::Max3Nan => FloatFn::MaxNan,
+            f => f,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,8 +327,10 @@ pub(crate) enum AtomFn {
     AddF(Float),
     MinF(Float),
     MaxF(Float),
-    AddF16x2,
-    AddBf16x2,
+    /// Two halves.
+    AddX2(Float),
+    MinX2(Float),
+    MaxX2(Float),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,8 +359,8 @@ pub(crate) enum ReduxFn {
     And,
     Or,
     Xor,
-    MinF,
-    MaxF,
+    MinF { abs: bool, nan: bool },
+    MaxF { abs: bool, nan: bool },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -423,7 +484,7 @@ pub(crate) enum Op {
         ty: Float,
         r: Rounding,
         ftz: bool,
-        sat: bool,
+        clamp: Clamp,
         d: Dst,
         a: Src,
         b: Src,
@@ -435,7 +496,7 @@ pub(crate) enum Op {
         ty: Float,
         r: Rounding,
         ftz: bool,
-        sat: bool,
+        clamp: Clamp,
         d: Dst,
         a: Src,
         b: Src,
@@ -509,19 +570,41 @@ pub(crate) enum Op {
         integral: bool,
         ftz: bool,
         sat: bool,
+        /// Overflow gives the largest number.
+        finite: bool,
         relu: bool,
         d: Dst,
         a: Src,
     },
-    /// Two floats to two narrow ones: `b` becomes the low half.
+    /// Two floats to two narrow ones: `b` becomes the low half. Two that are packed are both in `a`.
     CvtPair {
         to: Format,
+        from: Option<Format>,
         r: Rounding,
-        sat: bool,
+        finite: bool,
         relu: bool,
         d: Dst,
         a: Src,
         b: Src,
+    },
+    /// `cvt.pack`: two integers, saturated, below what `c` holds.
+    CvtPack {
+        bits: u8,
+        signed: bool,
+        d: Dst,
+        a: Src,
+        b: Src,
+        c: Src,
+    },
+    /// Two comparisons of halves.
+    SetpPair {
+        cmp: Compare,
+        ty: Float,
+        d: Dst,
+        q: Dst,
+        a: Src,
+        b: Src,
+        combine: Option<(BoolFn, Src)>,
     },
     Ld {
         access: Access,
@@ -615,6 +698,14 @@ pub(crate) enum Op {
     Async(Box<AsyncOp>),
     Tensor(Box<TensorOp>),
     Wgmma(Box<WgmmaOp>),
+    Matrix(Box<MatrixOp>),
+    /// Each element is an operation of its own.
+    AtomVec {
+        f: AtomFn,
+        access: Access,
+        d: Box<[Dst]>,
+        b: Box<[Src]>,
+    },
     /// Not known; the text says what.
     Unknown(Box<str>),
 }

@@ -16,7 +16,7 @@
 //! memory model does not order, even if they happened to come in the right order, each with its
 //! rule, both instructions, the synchronisation that almost sufficed, and what to do.
 //!
-//! Not executed: textures, `mma.sync`, sparse and single-bit products, `im2col` copies.
+//! Not executed: textures, sparse products, single-bit ones of a warpgroup, `im2col` copies.
 
 mod access;
 mod alu;
@@ -30,6 +30,7 @@ mod flow;
 mod fragment;
 mod ir;
 mod launch;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod print;

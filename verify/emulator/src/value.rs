@@ -4,7 +4,7 @@
 //! exact there: a result rounded to odd carries a sticky bit, so that the final rounding to the
 //! narrow format gives what one rounding of the exact result would.
 
-use crate::ir::{Compare, FloatFn, IntFn, PrmtMode};
+use crate::ir::{Compare, FloatFn, HalfFn, IntFn, PrmtMode};
 
 /// A format that arithmetic works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,17 +20,45 @@ pub(crate) enum Float {
 pub(crate) struct Format {
     pub exponent: u8,
     pub fraction: u8,
-    /// The top exponent holds infinities and NaN; else it is ordinary but for one NaN (`e4m3`).
-    pub infinities: bool,
+    pub special: Special,
+}
+
+/// What codes beside the numbers a format has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    /// The top exponent holds infinities and NaN.
+    Ieee,
+    /// One NaN, no infinity (`e4m3`).
+    Nan,
+    /// None: what is no number becomes the largest one.
+    Nothing,
 }
 
 impl Format {
-    pub const F16: Format = Format { exponent: 5, fraction: 10, infinities: true };
-    pub const BF16: Format = Format { exponent: 8, fraction: 7, infinities: true };
-    pub const TF32: Format = Format { exponent: 8, fraction: 10, infinities: true };
-    pub const F32: Format = Format { exponent: 8, fraction: 23, infinities: true };
-    pub const E5M2: Format = Format { exponent: 5, fraction: 2, infinities: true };
-    pub const E4M3: Format = Format { exponent: 4, fraction: 3, infinities: false };
+    pub const F16: Format = Format::new(5, 10, Special::Ieee);
+    pub const BF16: Format = Format::new(8, 7, Special::Ieee);
+    pub const TF32: Format = Format::new(8, 10, Special::Ieee);
+    pub const F32: Format = Format::new(8, 23, Special::Ieee);
+    pub const E5M2: Format = Format::new(5, 2, Special::Ieee);
+    pub const E4M3: Format = Format::new(4, 3, Special::Nan);
+    pub const E2M3: Format = Format::new(2, 3, Special::Nothing);
+    pub const E3M2: Format = Format::new(3, 2, Special::Nothing);
+    pub const E2M1: Format = Format::new(2, 1, Special::Nothing);
+    /// Scale factors: powers of two without a sign. See [`to_power`].
+    pub const UE8M0: Format = Format::new(8, 0, Special::Nan);
+
+    const fn new(exponent: u8, fraction: u8, special: Special) -> Format {
+        Format { exponent, fraction, special }
+    }
+
+    /// Bits that it takes where two are packed.
+    pub fn container(self) -> u32 {
+        match self.bits() {
+            4 => 4,
+            0..=9 => 8,
+            _ => 16,
+        }
+    }
 
     pub fn bits(self) -> u8 {
         1 + self.exponent + self.fraction
@@ -50,14 +78,20 @@ const F32_NAN: u32 = 0x7FFF_FFFF;
 
 /// Rounds `x` to `format`, in its low bits. `finite` clamps to the largest finite value.
 pub(crate) fn narrow(x: f64, format: Format, mode: Rounding, finite: bool) -> u32 {
-    let Format { exponent: eb, fraction: fb, infinities } = format;
+    let Format { exponent: eb, fraction: fb, special } = format;
+    let infinities = special == Special::Ieee;
+    let finite = finite || special == Special::Nothing;
     let sign = u32::from(x.is_sign_negative()) << (eb + fb);
     let top = (1u32 << eb) - 1;
     let nan = (top << fb) | ((1 << fb) - 1);
     if x.is_nan() {
         return nan;
     }
-    let largest = if infinities { (top << fb) - 1 } else { nan - 1 };
+    let largest = match special {
+        Special::Ieee => (top << fb) - 1,
+        Special::Nan => nan - 1,
+        Special::Nothing => nan,
+    };
     let overflow = if infinities && !finite { top << fb } else { largest };
     if x.is_infinite() {
         return sign | if !infinities && !finite { nan } else { overflow };
@@ -113,14 +147,15 @@ pub(crate) fn narrow(x: f64, format: Format, mode: Rounding, finite: bool) -> u3
 
 /// The value of the low bits of `bits` in `format`; exact.
 pub(crate) fn widen(bits: u32, format: Format) -> f64 {
-    let Format { exponent: eb, fraction: fb, infinities } = format;
+    let Format { exponent: eb, fraction: fb, special } = format;
+    let infinities = special == Special::Ieee;
     let negative = bits >> (eb + fb) & 1 == 1;
     let top = (1u32 << eb) - 1;
     let (e, f) = (bits >> fb & top, bits & ((1 << fb) - 1));
     let bias = (1i32 << (eb - 1)) - 1;
     let magnitude = if e == top && infinities {
         if f == 0 { f64::INFINITY } else { f64::NAN }
-    } else if !infinities && e == top && f == (1 << fb) - 1 {
+    } else if special == Special::Nan && e == top && f == (1 << fb) - 1 {
         f64::NAN
     } else if e == 0 {
         f64::from(f) * power(1 - bias - i32::from(fb))
@@ -128,6 +163,30 @@ pub(crate) fn widen(bits: u32, format: Format) -> f64 {
         f64::from(f | 1 << fb) * power(e as i32 - bias - i32::from(fb))
     };
     if negative { -magnitude } else { magnitude }
+}
+
+/// The power of two next to `x` without its sign, as a biased exponent: below, or above if `up`.
+pub(crate) fn to_power(x: f64, up: bool) -> u32 {
+    if x.is_nan() {
+        return 0xFF;
+    }
+    let x = x.abs();
+    if x.is_infinite() {
+        return 0xFE;
+    }
+    let smallest = f64::from_bits((1023 - 127) << 52);
+    if x <= smallest {
+        return 0;
+    }
+    let bits = x.to_bits();
+    let exact = bits & ((1 << 52) - 1) == 0;
+    let exponent = (bits >> 52) as i32 - 1023 + i32::from(up && !exact);
+    (exponent + 127).clamp(0, 0xFE) as u32
+}
+
+/// The value of the low 8 bits as a power of two.
+pub(crate) fn from_power(bits: u32) -> f64 {
+    crate::tcgen05::element::ue8m0_to_f64(bits as u8)
 }
 
 /// 2 to the `e`, for exponents that `f64` has.
@@ -222,6 +281,10 @@ pub(crate) fn narrow_float(f: FloatFn, ty: Float, mode: Rounding, a: u32, b: u32
         FloatFn::Abs => return a & !sign & mask,
         // The sign comes from the first operand.
         FloatFn::CopySign => return (b & !sign | a & sign) & mask,
+        FloatFn::Min3 | FloatFn::Max3 | FloatFn::Min3Nan | FloatFn::Max3Nan => {
+            let first = narrow_float(f.of_two(), ty, mode, a, b, 0);
+            return narrow_float(f.of_two(), ty, mode, first, c, 0);
+        }
         _ => {}
     }
     let [x, y, z] = [a, b, c].map(|v| to_f64(u64::from(v), ty));
@@ -280,6 +343,75 @@ fn approximate(f: FloatFn, x: f64) -> f64 {
     }
 }
 
+/// One operation in double precision with any rounding: the nearest result, and one step to the
+/// side on which the exact one lies.
+pub(crate) fn double_rounded(f: FloatFn, mode: Rounding, a: u64, b: u64, c: u64) -> u64 {
+    let nearest = double(f, a, b, c);
+    let [x, y, z] = [a, b, c].map(f64::from_bits);
+    let r = f64::from_bits(nearest);
+    if mode == Rounding::NearestEven || r.is_nan() {
+        return nearest;
+    }
+    // The sign of what the exact result exceeds the nearest by.
+    let sum = |x: f64, y: f64| {
+        let s = x + y;
+        let v = s - x;
+        (s, (x - (s - v)) + (y - v))
+    };
+    let rest = match f {
+        FloatFn::Add => sum(x, y).1,
+        FloatFn::Sub => sum(x, -y).1,
+        FloatFn::Mul => x.mul_add(y, -r),
+        FloatFn::Fma => {
+            let p = x * y;
+            let low = x.mul_add(y, -p);
+            let (s, e) = sum(p, z);
+            let (t, u) = sum(e, low);
+            let (v, w) = sum(s - r, t);
+            if v != 0.0 { v } else { w + u }
+        }
+        FloatFn::Div => {
+            let rest = (-r).mul_add(y, x);
+            if y < 0.0 { -rest } else { rest }
+        }
+        FloatFn::Sqrt => (-r).mul_add(r, x),
+        FloatFn::Rcp => {
+            let rest = (-r).mul_add(x, 1.0);
+            if x < 0.0 { -rest } else { rest }
+        }
+        _ => return nearest,
+    };
+    let zero = match f {
+        FloatFn::Add => x.is_sign_negative() != y.is_sign_negative(),
+        FloatFn::Sub => x.is_sign_negative() == y.is_sign_negative(),
+        FloatFn::Fma => (x * y).is_sign_negative() != z.is_sign_negative(),
+        _ => false,
+    };
+    if r == 0.0 && rest == 0.0 {
+        return if zero && mode == Rounding::Down { 1 << 63 } else { nearest };
+    }
+    if r.is_infinite() {
+        let exact = [x, y, z].iter().any(|v| v.is_infinite()) || f == FloatFn::Div && y == 0.0;
+        let back = match mode {
+            Rounding::Zero => true,
+            Rounding::Down => r > 0.0,
+            Rounding::Up => r < 0.0,
+            _ => false,
+        };
+        return if back && !exact { nearest - 1 } else { nearest };
+    }
+    let step = match mode {
+        Rounding::Down => rest < 0.0,
+        Rounding::Up => rest > 0.0,
+        Rounding::Zero => rest != 0.0 && (rest < 0.0) == (r > 0.0) && r != 0.0,
+        _ => false,
+    };
+    if !step {
+        return nearest;
+    }
+    if rest < 0.0 { r.next_down().to_bits() } else { r.next_up().to_bits() }
+}
+
 /// One operation in double precision, rounded to nearest even.
 pub(crate) fn double(f: FloatFn, a: u64, b: u64, c: u64) -> u64 {
     let sign = 1 << 63;
@@ -295,6 +427,9 @@ pub(crate) fn double(f: FloatFn, a: u64, b: u64, c: u64) -> u64 {
         FloatFn::Div => (x / y).to_bits(),
         FloatFn::Min | FloatFn::Max | FloatFn::MinNan | FloatFn::MaxNan => {
             min_max(f, x, y, || 0x7FFF_FFFF_FFFF_FFFF, (a, b))
+        }
+        FloatFn::Min3 | FloatFn::Max3 | FloatFn::Min3Nan | FloatFn::Max3Nan => {
+            double(f.of_two(), double(f.of_two(), a, b, 0), c, 0)
         }
         _ => approximate(f, x).to_bits(),
     }
@@ -467,14 +602,33 @@ macro_rules! word {
                         let x = |v: $u| ((v as i64) << 40) >> 40;
                         x(a).wrapping_mul(x(b)) as $u
                     }
-                    IntFn::Dp4aUU => (0..4).fold(c, |sum, i| {
-                        let part = |v: $u| (v as u32 >> (8 * i) & 0xFF) as $u;
-                        sum.wrapping_add(part(a).wrapping_mul(part(b)))
-                    }),
-                    IntFn::Dp4aSS => (0..4).fold(c, |sum, i| {
-                        let part = |v: $u| i32::from((v as u32 >> (8 * i)) as u8 as i8);
-                        sum.wrapping_add((part(a) * part(b)) as $u)
-                    }),
+                    IntFn::Dp4a(x, y) => dot(a as u32, b as u32, c as u32, 4, 0, x, y) as $u,
+                    IntFn::Dp2a(high, x, y) => {
+                        dot(a as u32, b as u32, c as u32, 2, u32::from(high) * 2, x, y) as $u
+                    }
+                    IntFn::Fns => find_nth(a as u32, b as u32, c as i32) as $u,
+                    IntFn::Bmsk(clamp) => bit_mask(a as u32, b as u32, clamp) as $u,
+                    IntFn::Szext(signed, clamp) => {
+                        let n = if clamp { (b as u32).min(32) } else { b as u32 & 31 };
+                        let keep = ((1u64 << n) - 1) as u32;
+                        let fill = signed && n > 0 && a as u32 >> (n - 1) & 1 == 1;
+                        (a as u32 & keep | if fill { !keep } else { 0 }) as $u
+                    }
+                    IntFn::Mul24HiU => {
+                        let x = |v: $u| v as u64 & 0xFF_FFFF;
+                        ((x(a) * x(b)) >> 16) as $u
+                    }
+                    IntFn::Mul24HiS => {
+                        let x = |v: $u| ((v as i64) << 40) >> 40;
+                        ((x(a) * x(b)) >> 16) as $u
+                    }
+                    IntFn::MadHiSatS => {
+                        let high = ((sa as $s2 * sb as $s2) >> bits) as $s;
+                        high.saturating_add(c as $s) as $u
+                    }
+                    IntFn::MinRelu => sa.min(sb).max(0) as $u,
+                    IntFn::MaxRelu => sa.max(sb).max(0) as $u,
+                    IntFn::Halves(f) => halves(f, a as u32, b as u32) as $u,
                     // The amount of these is 32 bits wide whatever the width; see `shift`.
                     IntFn::Shl
                     | IntFn::ShrU
@@ -537,6 +691,66 @@ pub(crate) fn bfi(bits: u32, a: u64, b: u64, position: u32, length: u32) -> u64 
     let length = length.min(bits - position);
     let mask = if length >= 64 { u64::MAX } else { ((1u64 << length) - 1) << position };
     b & !mask | (a << position) & mask
+}
+
+/// `dp4a` and `dp2a`: bytes of `a`, or halves if there are two terms, times bytes of `b`.
+fn dot(a: u32, b: u32, c: u32, terms: u32, first: u32, signed_a: bool, signed_b: bool) -> u32 {
+    let part = |v: u32, i: u32, bits: u32, signed: bool| {
+        let v = v << (32 - bits * (i + 1));
+        if signed { v as i32 >> (32 - bits) } else { (v >> (32 - bits)) as i32 }
+    };
+    (0..terms).fold(c, |sum, i| {
+        let x = part(a, i, 32 / terms, signed_a);
+        sum.wrapping_add(x.wrapping_mul(part(b, first + i, 8, signed_b)) as u32)
+    })
+}
+
+/// `fns`: the position of the `offset`-th set bit from `base` on.
+fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
+    if offset == 0 {
+        return if mask >> (base & 31) & 1 == 1 { base } else { u32::MAX };
+    }
+    let step = offset.signum();
+    let (mut at, mut left) = (base as i32, offset.abs());
+    while (0..32).contains(&at) {
+        if mask >> at & 1 == 1 {
+            left -= 1;
+            if left == 0 {
+                return at as u32;
+            }
+        }
+        at += step;
+    }
+    u32::MAX
+}
+
+/// `bmsk`: `count` ones from bit `from` on.
+fn bit_mask(from: u32, count: u32, clamp: bool) -> u32 {
+    let (from, count) = if clamp { (from.min(32), count.min(32)) } else { (from & 31, count & 31) };
+    ((((1u64 << count) - 1) << from) & 0xFFFF_FFFF) as u32
+}
+
+/// Two numbers of 16 bits.
+fn halves(f: HalfFn, a: u32, b: u32) -> u32 {
+    let one = |a: u16, b: u16| {
+        let (sa, sb) = (a as i16, b as i16);
+        match f {
+            HalfFn::Add => a.wrapping_add(b),
+            HalfFn::Sub => a.wrapping_sub(b),
+            HalfFn::AddSatU => a.saturating_add(b),
+            HalfFn::AddSatS => sa.saturating_add(sb) as u16,
+            HalfFn::SubSatU => a.saturating_sub(b),
+            HalfFn::SubSatS => sa.saturating_sub(sb) as u16,
+            HalfFn::MinU => a.min(b),
+            HalfFn::MaxU => a.max(b),
+            HalfFn::MinS => sa.min(sb) as u16,
+            HalfFn::MaxS => sa.max(sb) as u16,
+            HalfFn::MinRelu => sa.min(sb).max(0) as u16,
+            HalfFn::MaxRelu => sa.max(sb).max(0) as u16,
+            HalfFn::Neg => a.wrapping_neg(),
+        }
+    };
+    u32::from(one(a as u16, b as u16)) | u32::from(one((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
 fn bfind(a: u64, bits: u32, signed: bool) -> u32 {

@@ -240,3 +240,54 @@ fn branches_by_table() {
         |l| [10, 20, 10, 30][l as usize % 4],
     );
 }
+
+#[test]
+fn vector_atomics() {
+    // Lanes add 1, 2, 3 and 4 to four elements at once; each is atomic.
+    let body = "atom.relaxed.gpu.global.add.v4.f32 {%r0, %r1, %r2, %r3}, [%a0], {0f3F800000, 0f40000000, 0f40400000, 0f40800000};
+        red.relaxed.gpu.global.max.noftz.v2.f16x2 [%a0+16], {0x3C004000, 0x44004200};
+        red.relaxed.gpu.global.min.noftz.v2.bf16x2 [%a0+24], {0x3F80BF80, 0x40003F80}; ret;";
+    let found = run(&module("", 1, body), &Shape::default(), &[&[0; 32]]).words(0, 8);
+    let sums: Vec<f32> = found[..4].iter().map(|w| f32::from_bits(*w)).collect();
+    assert_eq!(sums, [32.0, 64.0, 96.0, 128.0]);
+    assert_eq!(found[4..], [0x3C00_4000, 0x4400_4200, 0x0000_BF80, 0]);
+}
+
+#[test]
+fn reductions_of_floats_over_a_warp() {
+    // Lane l has l - 10.5; lane 7 has NaN.
+    let body = "mov.u32 %r0, %laneid; cvt.rn.f32.u32 %r1, %r0; sub.f32 %r1, %r1, 0f41280000;
+        setp.eq.u32 %p0, %r0, 7; @%p0 mov.b32 %r1, 0x7FC00000;
+        redux.sync.min.f32 %r2, %r1, -1; redux.sync.max.abs.f32 %r3, %r1, -1;
+        redux.sync.min.abs.f32 %r4, %r1, -1; redux.sync.max.NaN.f32 %r5, %r1, -1;
+        st.global.v4.b32 [%a0], {%r2, %r3, %r4, %r5}; ret;";
+    let found = run(&module("", 1, body), &Shape::default(), &[&[0; 16]]).words(0, 4);
+    let floats: Vec<f32> = found.iter().map(|w| f32::from_bits(*w)).collect();
+    assert_eq!(floats[..3], [-10.5, 20.5, 0.5]);
+    assert!(floats[3].is_nan());
+}
+
+#[test]
+fn lanes_call_different_functions() {
+    let functions = ".func (.param .b32 r) one(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; add.u32 %x, %x, 1; st.param.b32 [r], %x; ret; }
+        .func (.param .b32 r) ten(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; mul.lo.u32 %x, %x, 10; st.param.b32 [r], %x; ret; }";
+    let body = "mov.u32 %r0, %laneid; and.b32 %r1, %r0, 1; setp.eq.u32 %p0, %r1, 0; mov.u64 %d0, one; mov.u64 %d1, ten;
+        selp.b64 %d2, %d0, %d1, %p0;
+        { .param .b32 in; .param .b32 out; st.param.b32 [in], %r0;
+        P: .callprototype (.param .b32 _) _ (.param .b32 _);
+        call (out), %d2, (in), P; ld.param.b32 %r2, [out]; }
+        setp.lt.u32 %p1, %r0, 4;
+        { .param .b32 in; .param .b32 out; st.param.b32 [in], %r2; st.param.b32 [out], %r2;
+        @%p1 call (out), one, (in); ld.param.b32 %r3, [out]; }
+        activemask.b32 %r4; mul.wide.u32 %d3, %r0, 8; add.u64 %d3, %a0, %d3; st.global.v2.b32 [%d3], {%r3, %r4}; ret;";
+    for seed in 0..20 {
+        let shape = Shape { seed, ..Shape::default() };
+        let found = run(&module(functions, 1, body), &shape, &[&[0; 256]]).words(0, 64);
+        for lane in 0..32u32 {
+            let first = if lane % 2 == 0 { lane + 1 } else { lane * 10 };
+            let second = if lane < 4 { first + 1 } else { first };
+            assert_eq!(found[2 * lane as usize], second, "lane {lane}");
+            assert_eq!(found[2 * lane as usize + 1], u32::MAX, "they meet again");
+        }
+    }
+}

@@ -4,8 +4,10 @@ use super::*;
 
 impl Decoder<'_> {
     pub(super) fn arithmetic(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        if mods.all.last().is_some_and(|m| matches!(*m, "f16x2" | "bf16x2" | "f32x2")) {
-            return self.packed(opcode, mods, o);
+        match mods.last() {
+            "f16x2" | "bf16x2" | "f32x2" => return self.packed(opcode, mods, o),
+            "u16x2" | "s16x2" => return self.halves(opcode, mods, o),
+            _ => {}
         }
         let ty = mods.ty()?;
         let b = bits(ty);
@@ -14,6 +16,14 @@ impl Decoder<'_> {
         if let Scalar::Float(float) = ty {
             let sources: Vec<Src> = rest.iter().map(|r| self.src(r, b)).collect::<Result<_>>()?;
             let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
+            let types = mods.all.iter().filter(|m| scalar(m).is_some()).count();
+            if types > 1 {
+                return Err("operands of different precision".into());
+            }
+            if mods.has("xorsign") || mods.has("oob") {
+                return Err(String::new());
+            }
+            let three = sources.len() == 3;
             let approximate = mods.has("approx");
             let f = match opcode {
                 "add" => FloatFn::Add,
@@ -23,6 +33,10 @@ impl Decoder<'_> {
                 "div" => FloatFn::Div,
                 "neg" => FloatFn::Neg,
                 "abs" => FloatFn::Abs,
+                "min" if mods.has("NaN") && three => FloatFn::Min3Nan,
+                "max" if mods.has("NaN") && three => FloatFn::Max3Nan,
+                "min" if three => FloatFn::Min3,
+                "max" if three => FloatFn::Max3,
                 "min" if mods.has("NaN") => FloatFn::MinNan,
                 "max" if mods.has("NaN") => FloatFn::MaxNan,
                 "min" => FloatFn::Min,
@@ -40,11 +54,8 @@ impl Decoder<'_> {
             };
             let r = mods.rounding().unwrap_or(Rounding::NearestEven);
             let r = if approximate { Rounding::NearestEven } else { r };
-            if float == Float::F64 && r != Rounding::NearestEven {
-                return Err("directed rounding in double precision".into());
-            }
-            let (ftz, sat) = (mods.has("ftz"), mods.has("sat"));
-            return Ok(Op::Float { f, ty: float, r, ftz, sat, d, a: at(0), b: at(1), c: at(2) });
+            let (ftz, clamp) = (mods.has("ftz"), clamp(mods));
+            return Ok(Op::Float { f, ty: float, r, ftz, clamp, d, a: at(0), b: at(1), c: at(2) });
         }
         let Scalar::Int(b, signed) = ty else { return Err(String::new()) };
         if b == 1 {
@@ -63,7 +74,7 @@ impl Decoder<'_> {
         }
         let w = mods.width()?;
         // Amounts of shifts and fields are 32 bits wide.
-        let narrow = matches!(opcode, "shl" | "shr" | "bfe" | "bfi");
+        let narrow = matches!(opcode, "shl" | "shr" | "bfe" | "bfi" | "szext" | "bmsk" | "fns");
         let sources: Vec<Src> = rest
             .iter()
             .enumerate()
@@ -103,6 +114,13 @@ impl Decoder<'_> {
                 let abcd = Box::new([at(0), at(1), at(2), at(3)]);
                 return Ok(Op::Bfi { w, d, abcd });
             }
+            "mad" if mods.has("hi") && sat => IntFn::MadHiSatS,
+            "mul24" if mods.has("hi") => pick(IntFn::Mul24HiU, IntFn::Mul24HiS),
+            "min" if mods.has("relu") => IntFn::MinRelu,
+            "max" if mods.has("relu") => IntFn::MaxRelu,
+            "fns" => IntFn::Fns,
+            "bmsk" => IntFn::Bmsk(mods.has("clamp")),
+            "szext" => IntFn::Szext(signed, mods.has("clamp")),
             "add" if sat => IntFn::AddSatS,
             "sub" if sat => IntFn::SubSatS,
             "add" => IntFn::Add,
@@ -116,8 +134,8 @@ impl Decoder<'_> {
             "rem" => pick(IntFn::RemU, IntFn::RemS),
             "neg" => IntFn::Neg,
             "abs" => IntFn::Abs,
-            "min" if !mods.has("relu") => pick(IntFn::MinU, IntFn::MinS),
-            "max" if !mods.has("relu") => pick(IntFn::MaxU, IntFn::MaxS),
+            "min" => pick(IntFn::MinU, IntFn::MinS),
+            "max" => pick(IntFn::MaxU, IntFn::MaxS),
             "and" => IntFn::And,
             "or" => IntFn::Or,
             "xor" => IntFn::Xor,
@@ -156,11 +174,16 @@ impl Decoder<'_> {
                 (false, true) => IntFn::FunnelRightWrap,
                 (false, false) => IntFn::FunnelRightClamp,
             },
-            "dp4a" => match &mods.all[..] {
-                ["u32", "u32"] => IntFn::Dp4aUU,
-                ["s32", "s32"] => IntFn::Dp4aSS,
-                _ => return Err(String::new()),
-            },
+            "dp4a" | "dp2a" => {
+                let signs: Vec<bool> = mods
+                    .all
+                    .iter()
+                    .filter(|m| matches!(**m, "u32" | "s32"))
+                    .map(|m| *m == "s32")
+                    .collect();
+                let [x, y] = signs[..] else { return Err("types".into()) };
+                if opcode == "dp4a" { IntFn::Dp4a(x, y) } else { IntFn::Dp2a(mods.has("hi"), x, y) }
+            }
             _ => return Err(String::new()),
         };
         // `popc`, `clz` and `bfind` of 64 bits give 32.
@@ -177,7 +200,7 @@ impl Decoder<'_> {
             "add" => FloatFn::Add,
             "sub" => FloatFn::Sub,
             "mul" => FloatFn::Mul,
-            "fma" if !mods.has("relu") => FloatFn::Fma,
+            "fma" => FloatFn::Fma,
             "neg" => FloatFn::Neg,
             "abs" => FloatFn::Abs,
             "min" if mods.has("NaN") => FloatFn::MinNan,
@@ -193,15 +216,50 @@ impl Decoder<'_> {
         let sources: Vec<Src> = rest.iter().map(|r| self.src(r, bits)).collect::<Result<_>>()?;
         let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
         let r = mods.rounding().unwrap_or(Rounding::NearestEven);
-        let (ftz, sat) = (mods.has("ftz"), mods.has("sat"));
-        Ok(Op::Packed { f, ty, r, ftz, sat, d, a: at(0), b: at(1), c: at(2) })
+        if mods.has("xorsign") || mods.has("oob") {
+            return Err(String::new());
+        }
+        let (ftz, clamp) = (mods.has("ftz"), clamp(mods));
+        Ok(Op::Packed { f, ty, r, ftz, clamp, d, a: at(0), b: at(1), c: at(2) })
+    }
+
+    /// Integers of 16 bits, two at once.
+    fn halves(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        let signed = mods.last() == "s16x2";
+        let f = match (opcode, mods.has("sat"), signed) {
+            ("add", false, _) => HalfFn::Add,
+            ("add", true, false) => HalfFn::AddSatU,
+            ("add", true, true) => HalfFn::AddSatS,
+            ("sub", false, _) => HalfFn::Sub,
+            ("sub", true, false) => HalfFn::SubSatU,
+            ("sub", true, true) => HalfFn::SubSatS,
+            ("min", _, true) if mods.has("relu") => HalfFn::MinRelu,
+            ("max", _, true) if mods.has("relu") => HalfFn::MaxRelu,
+            ("min", _, false) => HalfFn::MinU,
+            ("min", _, true) => HalfFn::MinS,
+            ("max", _, false) => HalfFn::MaxU,
+            ("max", _, true) => HalfFn::MaxS,
+            ("neg", ..) => HalfFn::Neg,
+            _ => return Err(String::new()),
+        };
+        let [d, a, rest @ ..] = o else { return Err("operands".into()) };
+        let b = match rest {
+            [b] => self.src(b, 32)?,
+            _ => UNUSED,
+        };
+        let (d, a) = (self.dst(d)?, self.src(a, 32)?);
+        Ok(Op::Int { f: IntFn::Halves(f), w: Width::W32, d, a, b, c: UNUSED })
     }
 
     pub(super) fn select(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
         match opcode {
             "setp" | "set" => {
                 let cmp = mods.find(compare).ok_or("comparison")?;
-                let ty = mods.ty()?;
+                let pair = match mods.last() {
+                    "f16x2" => Some(Float::F16),
+                    "bf16x2" => Some(Float::Bf16),
+                    _ => None,
+                };
                 let combine = mods.find(|m| {
                     Some(match m {
                         "and" => BoolFn::And,
@@ -211,6 +269,17 @@ impl Decoder<'_> {
                     })
                 });
                 let [d, a, b, rest @ ..] = o else { return Err("operands".into()) };
+                if let (Some(ty), "setp") = (pair, opcode) {
+                    let combine = match (combine, rest) {
+                        (Some(f), [c]) => Some((f, self.src(c, 1)?)),
+                        (None, []) => None,
+                        _ => return Err("operands".into()),
+                    };
+                    let (d, q) = self.dst_pair(d)?;
+                    let (a, b) = (self.src(a, 32)?, self.src(b, 32)?);
+                    return Ok(Op::SetpPair { cmp, ty, d, q, a, b, combine });
+                }
+                let ty = mods.ty()?;
                 let (a, b) = (self.src(a, bits(ty))?, self.src(b, bits(ty))?);
                 let combine = match (combine, rest) {
                     (Some(f), [c]) => Some((f, self.src(c, 1)?)),
@@ -275,6 +344,14 @@ impl Decoder<'_> {
                 Ok(Op::TestP { property, ty, d: self.dst(d)?, a })
             }
         }
+    }
+}
+
+fn clamp(mods: &Mods) -> Clamp {
+    match (mods.has("sat"), mods.has("relu")) {
+        (true, _) => Clamp::Unit,
+        (_, true) => Clamp::Relu,
+        _ => Clamp::Nothing,
     }
 }
 

@@ -130,33 +130,6 @@ impl Decoder<'_> {
         }
     }
 
-    pub(super) fn reduction(&self, mods: &Mods, ty: &str) -> Result<AtomFn> {
-        let float = match scalar(ty) {
-            Some(Scalar::Float(float)) => Some(float),
-            _ => None,
-        };
-        let signed = ty.starts_with('s');
-        mods.find(|m| {
-            Some(match (m, float) {
-                ("add", Some(float)) => AtomFn::AddF(float),
-                ("min", Some(float)) => AtomFn::MinF(float),
-                ("max", Some(float)) => AtomFn::MaxF(float),
-                ("add", None) => AtomFn::Add,
-                ("inc", _) => AtomFn::Inc,
-                ("dec", _) => AtomFn::Dec,
-                ("min", None) if signed => AtomFn::MinS,
-                ("max", None) if signed => AtomFn::MaxS,
-                ("min", None) => AtomFn::MinU,
-                ("max", None) => AtomFn::MaxU,
-                ("and", _) => AtomFn::And,
-                ("or", _) => AtomFn::Or,
-                ("xor", _) => AtomFn::Xor,
-                _ => return None,
-            })
-        })
-        .ok_or_else(|| "operation".into())
-    }
-
     pub(super) fn bulk_copy(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
         let (to, from) = Self::direction(mods)?;
         let reduce = mods.all.first() == Some(&"reduce");
@@ -181,7 +154,7 @@ impl Decoder<'_> {
                 let reduce = if reduce {
                     let ty = mods.last();
                     let width = bits(scalar(ty).ok_or("type")?) / 8;
-                    Some((self.reduction(mods, ty)?, width))
+                    Some((Self::atomic(mods, ty)?, width))
                 } else {
                     None
                 };

@@ -185,15 +185,13 @@ impl Decoder<'_> {
                 let [d, a, mask] = o else { return Err("operands".into()) };
                 let ty = mods.ty()?;
                 let float = matches!(ty, Scalar::Float(_));
-                if mods.has("abs") || mods.has("NaN") {
-                    return Err(String::new());
-                }
+                let (abs, nan) = (mods.has("abs"), mods.has("NaN"));
                 let f = mods
                     .find(|m| {
                         Some(match (m, float, mods.signed()) {
                             ("add", ..) => ReduxFn::Add,
-                            ("min", true, _) => ReduxFn::MinF,
-                            ("max", true, _) => ReduxFn::MaxF,
+                            ("min", true, _) => ReduxFn::MinF { abs, nan },
+                            ("max", true, _) => ReduxFn::MaxF { abs, nan },
                             ("min", _, false) => ReduxFn::MinU,
                             ("min", _, true) => ReduxFn::MinS,
                             ("max", _, false) => ReduxFn::MaxU,

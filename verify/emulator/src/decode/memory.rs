@@ -105,6 +105,25 @@ impl Decoder<'_> {
                     value => Op::St { access, a: self.src(value, width)? },
                 })
             }
+            ("atom" | "red", _) if mods.find(vector).is_some() => {
+                let (d, a, b) = match (opcode, o) {
+                    ("atom", [Operand::Vector(d), a, Operand::Vector(b), ..]) => (&d[..], a, b),
+                    ("red", [a, Operand::Vector(b), ..]) => (&[][..], a, b),
+                    _ => return Err("operands".into()),
+                };
+                let mut access = self.access(mods, a)?;
+                access.strong = true;
+                if access.order == Order::Weak {
+                    access.order = Order::Relaxed;
+                }
+                let width = access.bytes * 8;
+                Ok(Op::AtomVec {
+                    f: Self::atomic(mods, mods.last())?,
+                    access,
+                    d: d.iter().map(|p| self.dst(p)).collect::<Result<_>>()?,
+                    b: b.iter().map(|p| self.src(p, width)).collect::<Result<_>>()?,
+                })
+            }
             ("atom" | "red", _) => {
                 let (d, rest) = match (opcode, o) {
                     ("atom", [d, rest @ ..]) => (self.dst(d)?, rest),
@@ -117,35 +136,7 @@ impl Decoder<'_> {
                     access.order = Order::Relaxed;
                 }
                 access.signed = false;
-                let float = match mods.ty() {
-                    Ok(Scalar::Float(float)) => Some(float),
-                    _ => None,
-                };
-                let signed = mods.signed();
-                let f = mods
-                    .find(|m| {
-                        Some(match (m, float) {
-                            ("add", _) if mods.has("f16x2") => AtomFn::AddF16x2,
-                            ("add", _) if mods.has("bf16x2") => AtomFn::AddBf16x2,
-                            ("add", Some(float)) => AtomFn::AddF(float),
-                            ("min", Some(float)) => AtomFn::MinF(float),
-                            ("max", Some(float)) => AtomFn::MaxF(float),
-                            ("add", None) => AtomFn::Add,
-                            ("inc", _) => AtomFn::Inc,
-                            ("dec", _) => AtomFn::Dec,
-                            ("min", None) if signed => AtomFn::MinS,
-                            ("max", None) if signed => AtomFn::MaxS,
-                            ("min", None) => AtomFn::MinU,
-                            ("max", None) => AtomFn::MaxU,
-                            ("and", _) => AtomFn::And,
-                            ("or", _) => AtomFn::Or,
-                            ("xor", _) => AtomFn::Xor,
-                            ("exch", _) => AtomFn::Exch,
-                            ("cas", _) => AtomFn::Cas,
-                            _ => return None,
-                        })
-                    })
-                    .ok_or("operation")?;
+                let f = Self::atomic(mods, mods.last())?;
                 let width = access.bytes * 8;
                 let b = self.src(b, width)?;
                 let c = match (f, rest) {
@@ -157,4 +148,46 @@ impl Decoder<'_> {
             _ => Err("operands".into()),
         }
     }
+
+    /// The function of an atomic operation, a reduction or a reducing copy on elements of type `ty`.
+    pub(super) fn atomic(mods: &Mods, ty: &str) -> Result<AtomFn> {
+        let pair = match ty {
+            "f16x2" => Some(Float::F16),
+            "bf16x2" => Some(Float::Bf16),
+            _ => None,
+        };
+        let float = match scalar(ty) {
+            Some(Scalar::Float(float)) => Some(float),
+            _ => None,
+        };
+        let signed = ty.starts_with('s');
+        mods.find(|m| {
+            Some(match (m, pair, float) {
+                ("add", Some(ty), _) => AtomFn::AddX2(ty),
+                ("min", Some(ty), _) => AtomFn::MinX2(ty),
+                ("max", Some(ty), _) => AtomFn::MaxX2(ty),
+                ("add", _, Some(ty)) => AtomFn::AddF(ty),
+                ("min", _, Some(ty)) => AtomFn::MinF(ty),
+                ("max", _, Some(ty)) => AtomFn::MaxF(ty),
+                ("add", ..) => AtomFn::Add,
+                ("inc", ..) => AtomFn::Inc,
+                ("dec", ..) => AtomFn::Dec,
+                ("min", ..) if signed => AtomFn::MinS,
+                ("max", ..) if signed => AtomFn::MaxS,
+                ("min", ..) => AtomFn::MinU,
+                ("max", ..) => AtomFn::MaxU,
+                ("and", ..) => AtomFn::And,
+                ("or", ..) => AtomFn::Or,
+                ("xor", ..) => AtomFn::Xor,
+                ("exch", ..) => AtomFn::Exch,
+                ("cas", ..) => AtomFn::Cas,
+                _ => return None,
+            })
+        })
+        .ok_or_else(|| "operation".into())
+    }
+}
+
+fn vector(m: &str) -> Option<()> {
+    matches!(m, "v2" | "v4" | "v8").then_some(())
 }

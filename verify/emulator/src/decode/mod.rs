@@ -6,6 +6,7 @@
 mod arithmetic;
 mod asynchronous;
 mod control;
+mod matrix;
 mod memory;
 mod mods;
 mod moves;
@@ -159,7 +160,10 @@ pub(crate) fn function(
             _ => 0,
         });
         let line = instruction.line;
-        d.func.code.push(Inst { guard, join_point: joins.is_join[i], line, op });
+        // Lanes that part at a call meet behind it.
+        let behind_call = i > 0 && body.instructions[i - 1].opcode() == "call";
+        let join_point = joins.is_join[i] || behind_call;
+        d.func.code.push(Inst { guard, join_point, line, op });
     }
     // Falling off the end is a return.
     let line = module.source[..body.span.end].matches('\n').count() as u32 + 1;
@@ -222,6 +226,9 @@ impl Decoder<'_> {
                 Local::Module(var) => self.variable(var, offset),
             },
             Symbol::Global(name) => {
+                if &**name == "WARP_SZ" {
+                    return Ok(Src::Imm(LANES as u64));
+                }
                 if let Some(&var) = self.names.variables.get(name) {
                     self.variable(var, offset)
                 } else if let Some(&f) = self.names.functions.get(name) {
@@ -394,6 +401,7 @@ impl Decoder<'_> {
             "cp" => self.copy(&mods, o),
             "tcgen05" => self.tensor(&mods, o),
             "wgmma" => self.wgmma(&mods, o),
+            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(opcode, &mods, o),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => {
                 self.control(opcode, &mods, o, join)
             }
@@ -454,7 +462,11 @@ fn special(name: &str) -> Result<Special> {
         "%globaltimer_hi" => Special::GlobalTimerHi,
         "%dynamic_smem_size" => Special::DynamicSmem,
         "%total_smem_size" | "%aggr_smem_size" => Special::TotalSmem,
-        "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" => Special::Zero,
+        "%reserved_smem_offset_begin"
+        | "%reserved_smem_offset_end"
+        | "%reserved_smem_offset_cap" => Special::Zero,
+        "%current_graph_exec" => Special::Zero,
+        _ if base.starts_with("%envreg") || base.starts_with("%pm") => Special::Zero,
         _ => return Err(format!("`{name}` has no value here")),
     })
 }

@@ -69,25 +69,37 @@ impl Decoder<'_> {
         a: &Operand,
         rest: &[Operand],
     ) -> Result<Op> {
-        let (sat, relu) = (mods.has("sat") || mods.has("satfinite"), mods.has("relu"));
-        if let [b] = rest {
-            let to = mods
-                .find(|m| {
-                    Some(match m {
-                        "f16x2" => Format::F16,
-                        "bf16x2" => Format::BF16,
-                        "e4m3x2" => Format::E4M3,
-                        "e5m2x2" => Format::E5M2,
-                        _ => return None,
-                    })
-                })
-                .ok_or("pair type")?;
-            if mods.last() != "f32" {
-                return Err("pair of another type than f32".into());
-            }
+        let (sat, finite, relu) = (mods.has("sat"), mods.has("satfinite"), mods.has("relu"));
+        if mods.has("pack") {
+            let ty = mods.all.iter().find(|m| m.starts_with(['u', 's']) && **m != "sat");
+            let ty = ty.ok_or("type")?;
+            let bits = ty[1..].parse().map_err(|_| "type")?;
+            let signed = ty.starts_with('s');
+            let (b, c) = match rest {
+                [b] => (self.src(b, 32)?, UNUSED),
+                [b, c] => (self.src(b, 32)?, self.src(c, 32)?),
+                _ => return Err("operands".into()),
+            };
+            let (d, a) = (self.dst(d)?, self.src(a, 32)?);
+            return Ok(Op::CvtPack { bits, signed, d, a, b, c });
+        }
+        let pairs: Vec<Format> = mods.all.iter().filter_map(|m| pair(m)).collect();
+        if let Some(&to) = pairs.first() {
+            let from = match (&pairs[1..], mods.last(), rest) {
+                ([], "f32", [_]) => None,
+                ([from], _, []) => Some(*from),
+                _ => return Err("a pair of another type than f32".into()),
+            };
             let r = mods.rounding().ok_or("rounding")?;
-            let (a, b) = (self.src(a, 32)?, self.src(b, 32)?);
-            return Ok(Op::CvtPair { to, r, sat, relu, d: self.dst(d)?, a, b });
+            let a = self.src(a, 32)?;
+            let b = match rest {
+                [b] => self.src(b, 32)?,
+                _ => UNUSED,
+            };
+            return Ok(Op::CvtPair { to, from, r, finite, relu, d: self.dst(d)?, a, b });
+        }
+        if !rest.is_empty() {
+            return Err("pair type".into());
         }
         let types: Vec<Scalar> = mods.all.iter().filter_map(|m| scalar(m)).collect();
         let [to, from] = types[..] else { return Err("two types".into()) };
@@ -99,9 +111,25 @@ impl Decoder<'_> {
             integral: integral.is_some(),
             ftz: mods.has("ftz"),
             sat,
+            finite,
             relu,
             d: self.dst(d)?,
             a: self.src(a, bits(from))?,
         })
     }
+}
+
+/// A type that stands for two numbers.
+fn pair(name: &str) -> Option<Format> {
+    Some(match name {
+        "f16x2" => Format::F16,
+        "bf16x2" => Format::BF16,
+        "e4m3x2" => Format::E4M3,
+        "e5m2x2" => Format::E5M2,
+        "e2m3x2" => Format::E2M3,
+        "e3m2x2" => Format::E3M2,
+        "e2m1x2" => Format::E2M1,
+        "ue8m0x2" => Format::UE8M0,
+        _ => return None,
+    })
 }
