@@ -128,6 +128,10 @@ pub(crate) fn check(
     if !within(grid, limits.grid) {
         return Err(BadLaunch::GridTooLarge { grid, limit: limits.grid });
     }
+    // Kernels number the threads of the grid, and step over them, in 64 bits.
+    if product(grid) > 1 << 50 {
+        return Err(BadLaunch::GridTooLarge { grid, limit: [1 << 31, 1 << 19, 1] });
+    }
 
     // A GPU's driver knows how many CTAs of this kernel fit, and refuses what does not.
     if call.co_resident() && matches!(device.backend(), Backend::Emulator(_)) {

@@ -350,12 +350,12 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
 }
 
 impl<'k, Tag> Tensor<'k, Tag> {
-    /// Deallocates the tensor memory, behind the barrier that joined the roles.
+    /// Deallocates the tensor memory, behind a barrier of the CTA.
     ///
     /// Takes the proofs of both ends: nothing is under way and nobody will touch it (rule D8).
     ///
     /// # PTX
-    /// `tcgen05.fence::after_thread_sync`, then `tcgen05.dealloc.cta_group::1.sync.aligned.b32` by the first warp
+    /// `bar.sync`, `tcgen05.fence::after_thread_sync`, then `tcgen05.dealloc.cta_group::1.sync.aligned.b32` by the first warp
     /// (ISA 9.7.16.7.1).
     #[inline(always)]
     pub fn dealloc<L, const THREADS: u32>(
@@ -365,10 +365,11 @@ impl<'k, Tag> Tensor<'k, Tag> {
         drained: impl ProofOf<'k, Draining<Tag>>,
     ) -> Deallocated<'k, Tag> {
         let _ = (issued, drained);
+        joined.barrier();
         ptx::tcgen05::fence_after_thread_sync();
         if joined.rank() / WARP == 0 {
             // SAFETY: one whole warp, the one that allocated; both ends have ended, in every thread, before the
-            // barrier that joined the roles.
+            // barrier above.
             unsafe { ptx::tcgen05::dealloc::<Group1>(Addr::from_raw(self.address), self.columns) };
         }
         // SAFETY: just deallocated.

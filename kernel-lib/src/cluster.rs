@@ -75,6 +75,7 @@ unsafe impl<T: Element, const N: usize, const CTAS: u32> Field for PeerExchange<
         CTAS
     };
     const ARRIVES_ON_CLUSTER: bool = true;
+    const REMOTE_BARRIERS: bool = false;
     type Part<'k, Tag> = PeerPart<'k, Tag, T, N, CTAS>;
     type Closed<'k, Tag> = Finished<'k, Tag>;
     #[inline(always)]

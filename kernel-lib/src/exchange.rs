@@ -32,6 +32,7 @@ const MBARRIER: u32 = 8;
 unsafe impl<T: Element, const N: usize> Field for Exchange<T, N> {
     const BYTES: u32 = <Linear<T, N> as StageData>::BYTES.next_multiple_of(MBARRIER) + MBARRIER;
     const ALIGN: u32 = 16;
+    const REMOTE_BARRIERS: bool = false;
     type Part<'k, Tag> = ExchangePart<'k, Tag, T, N>;
     type Closed<'k, Tag> = ();
     #[inline(always)]

@@ -181,8 +181,7 @@ impl<T: Element, O> GlobalPtr<T, O> {
         let threads = S::THREADS as u64;
         let first = (x + nx * (y + ny * z)) * threads + set.rank() as u64;
         let step = threads * nx * ny * nz;
-        let count = if first < self.len { (self.len - first - 1) / step + 1 } else { 0 };
-        Partition { address: self.address, first, step, count, element: PhantomData }
+        Partition { address: self.address, first, step, len: self.len, element: PhantomData }
     }
 
     /// An element through the read-only cache, for memory that nobody writes: which a `GlobalPtr` is not (rule A10).
@@ -209,21 +208,95 @@ pub struct Partition<T> {
     address: u64,
     first: u64,
     step: u64,
-    count: u64,
+    /// Of the whole array.
+    len: u64,
     element: PhantomData<T>,
 }
 
+/// The elements of a [`Partition`], one after the other.
+pub struct OwnElements<'a, T> {
+    address: u64,
+    index: u64,
+    step: u64,
+    len: u64,
+    partition: PhantomData<&'a mut T>,
+}
+
+/// One element of a [`Partition`].
+pub struct OwnElement<'a, T> {
+    at: Addr<Global>,
+    index: u64,
+    partition: PhantomData<&'a mut T>,
+}
+
+impl<'a, T: Element> Iterator for OwnElements<'a, T> {
+    type Item = OwnElement<'a, T>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let index = self.index;
+        if index >= self.len {
+            return None;
+        }
+        // The host launches no grid of so many threads that this wraps.
+        self.index = index + self.step;
+        let at = Addr::from_raw(self.address + index * size_of::<T>() as u64);
+        Some(OwnElement { at, index, partition: PhantomData })
+    }
+}
+
+impl<T: Element> IntoIterator for Partition<T> {
+    type Item = OwnElement<'static, T>;
+    type IntoIter = OwnElements<'static, T>;
+
+    /// All of this thread's elements, once.
+    #[inline(always)]
+    fn into_iter(self) -> Self::IntoIter {
+        let Partition { address, first, step, len, .. } = self;
+        OwnElements { address, index: first, step, len, partition: PhantomData }
+    }
+}
+
+impl<T: Element> OwnElement<'_, T> {
+    /// Its index in the whole array.
+    #[inline(always)]
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Reads it.
+    #[inline(always)]
+    pub fn get(&self) -> T {
+        // SAFETY: in range, and this thread's own.
+        unsafe { read_global(self.at) }
+    }
+
+    /// Writes it.
+    #[inline(always)]
+    pub fn put(&mut self, value: T) {
+        // SAFETY: in range, and this thread's own.
+        unsafe { write_global(self.at, value) }
+    }
+}
+
 impl<T: Element> Partition<T> {
-    /// How many elements this thread owns.
+    /// How many elements this thread owns. A division: to visit them all, [`elements`](Self::elements) costs less.
     #[inline(always)]
     pub fn len(&self) -> u64 {
-        self.count
+        if self.is_empty() { 0 } else { (self.len - self.first - 1) / self.step + 1 }
     }
 
     /// Whether this thread owns none.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.first >= self.len
+    }
+
+    /// This thread's elements, in order.
+    #[inline(always)]
+    pub fn elements(&mut self) -> OwnElements<'_, T> {
+        let &mut Partition { address, first, step, len, .. } = self;
+        OwnElements { address, index: first, step, len, partition: PhantomData }
     }
 
     /// The index in the whole array of this thread's element `k`.
@@ -260,7 +333,8 @@ impl<T: Element> Partition<T> {
     /// the index of another thread's.
     #[inline(always)]
     fn place(&self, k: u64) -> Addr<Global> {
-        check(k < self.count);
+        // Without the division where it is the first.
+        check(if k == 0 { !self.is_empty() } else { k < self.len() });
         Addr::from_raw(self.address + self.index(k) * size_of::<T>() as u64)
     }
 }

@@ -39,6 +39,9 @@ pub unsafe trait Field {
     const CLUSTER: u32 = 0;
     /// Whether its parts arrive on the cluster's barrier between the claim and the exit.
     const ARRIVES_ON_CLUSTER: bool = false;
+    /// Whether it has mbarriers that the async proxy or another CTA reaches: their initialisation needs more than a barrier
+    /// of the CTA (rule C1).
+    const REMOTE_BARRIERS: bool = true;
     /// What the roles work with.
     type Part<'k, Tag>;
     /// The proof that the field is no longer used; `()` where nothing asynchronous can outlive the roles.
@@ -72,6 +75,8 @@ pub unsafe trait Layout: 'static {
     const CLUSTER: u32 = 0;
     /// Whether a field arrives on the cluster's barrier between the claim and the exit.
     const ARRIVES_ON_CLUSTER: bool = false;
+    /// Whether a field has mbarriers that the async proxy or another CTA reaches.
+    const REMOTE_BARRIERS: bool = true;
     /// The parts, one for each field, under the field's name.
     type Parts<'k>;
     /// The proofs that the fields are no longer used, in the fields' order, without those that are `()`.
@@ -268,8 +273,9 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
     cta.lead(|| {
         // SAFETY: one thread, before the barrier below; nobody has touched the memory yet.
         unsafe { L::init(base, threads) };
-        ptx::fence::fence_mbarrier_init_release_cluster();
-        ptx::fence::fence_proxy_async();
+        if L::REMOTE_BARRIERS {
+            ptx::fence::fence_mbarrier_init_release_cluster();
+        }
     });
     if columns != 0 && cta.rank() / WARP == 0 {
         // SAFETY: one whole warp of the CTA (of both, for a pair) allocates, once, and gives up the permit (rule D9); the
@@ -299,7 +305,7 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
         // SAFETY: the address was written before the barrier; the slot is this layout's own.
         tensor = unsafe { ptx::ld::ld_weak(slot) };
     }
-    // SAFETY: the barrier has made the initialisation visible to every thread, the fences to the async proxy.
+    // SAFETY: the barrier has made the initialisation visible to every thread, the fence to the async proxy.
     unsafe { L::parts(base, tensor) }
 }
 

@@ -61,6 +61,7 @@ unsafe impl<const COLS: u32> Field for Pair<COLS> {
     };
     const PAIR: bool = true;
     const CLUSTER: u32 = 2;
+    const REMOTE_BARRIERS: bool = false;
     type Part<'k, Tag> = PairTensor<'k, Tag>;
     type Closed<'k, Tag> = Deallocated<'k, Tag>;
 

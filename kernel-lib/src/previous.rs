@@ -23,9 +23,8 @@
 //!     let mut cta = cta;
 //!     let previous = PreviousGrid::wait(&mut cta);
 //!     let input = input.after(&previous);
-//!     let mut mine = output.after(&previous).partition(&cta);
-//!     for k in 0..mine.len() {
-//!         mine.put(k, 2.0 * input.get(mine.index(k)));
+//!     for mut place in output.after(&previous).partition(&cta) {
+//!         place.put(2.0 * input.get(place.index()));
 //!     }
 //!     launch_dependents(&mut cta);
 //!     let (cta, ()) = cta.claim();

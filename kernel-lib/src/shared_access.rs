@@ -38,6 +38,16 @@ pub(crate) unsafe fn write_chunk(at: Addr<SharedCta>, words: [u32; 4]) {
     unsafe { st::st_weak_v4(at, words) }
 }
 
+/// Loads 16 bytes of elements with one instruction.
+///
+/// # Safety
+/// As [`read`], for 16 bytes aligned to 16.
+#[inline(always)]
+pub(crate) unsafe fn read_chunk(at: Addr<SharedCta>) -> [u32; 4] {
+    // SAFETY: the caller's promise.
+    unsafe { ld::ld_weak_v4(at) }
+}
+
 /// Packs `16 / size_of::<T>()` elements into four words, the first in the low bits.
 #[inline(always)]
 pub(crate) fn pack<T: Element, const N: usize>(values: &[T; N], first: usize) -> [u32; 4] {
@@ -57,6 +67,17 @@ pub(crate) fn pack<T: Element, const N: usize>(values: &[T; N], first: usize) ->
     words
 }
 
+/// Element `i` of those that [`pack`] put into four words.
+#[inline(always)]
+pub(crate) fn unpack<T: Element>(words: &[u32; 4], i: usize) -> T {
+    let size = size_of::<T>();
+    T::from_word(if size == 8 {
+        words[i * 2] as u64 | (words[i * 2 + 1] as u64) << 32
+    } else {
+        (words[i * size / 4] >> (8 * (i * size % 4))) as u64
+    })
+}
+
 /// Stops the kernel where an index is out of its range: the check that keeps safe code inside its region.
 #[inline(always)]
 pub(crate) fn check(in_range: bool) {
@@ -67,7 +88,7 @@ pub(crate) fn check(in_range: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::pack;
+    use super::{pack, unpack};
 
     #[test]
     fn elements_fill_words_from_the_low_end() {
@@ -78,5 +99,15 @@ mod tests {
         assert_eq!(pack(&[1u16, 2, 3, 4, 5, 6, 7, 8], 0), [0x2_0001, 0x4_0003, 0x6_0005, 0x8_0007]);
         assert_eq!(pack(&[7u64, 1 << 32 | 9], 0), [7, 0, 9, 1]);
         assert_eq!(pack(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], 4)[3], 8.0f32.to_bits());
+    }
+
+    #[test]
+    fn what_was_packed_comes_out_again() {
+        let bytes: [u8; 16] = core::array::from_fn(|i| 250 - 3 * i as u8);
+        let words = pack(&bytes, 0);
+        assert_eq!(core::array::from_fn(|i| unpack::<u8>(&words, i)), bytes);
+        let longs = [7i64, -9];
+        let words = pack(&longs, 0);
+        assert_eq!([0, 1].map(|i| unpack::<i64>(&words, i)), longs);
     }
 }

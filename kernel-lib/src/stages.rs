@@ -46,7 +46,8 @@ use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
 use crate::require;
 use crate::scope::Cta as CtaScope;
 use crate::sem::{Acquire, Release};
-use crate::shared_access::{check, read, write};
+use crate::shared_access::{check, read, read_chunk, unpack, write};
+use crate::staging::StagingBuffer;
 use crate::tile::{BulkTile, Elements, StageData, Tile};
 use crate::token::{
     Brand, Finished, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
@@ -77,13 +78,17 @@ pub trait Fill: sealed::Sealed + 'static {
     /// What ending the producer proves: nothing is needed where threads fill.
     #[doc(hidden)]
     type Closed<'k, Tag>: RoleReturn + crate::layout::Proof;
-    /// Whether an asynchronous fill may outlive the producer.
+    /// Whether an asynchronous fill may outlive the producer, and completes on the full barrier.
     #[doc(hidden)]
     const ASYNCHRONOUS: bool;
 }
 
 /// A way to drain a stage.
-pub trait Drain: sealed::Sealed + 'static {}
+pub trait Drain: sealed::Sealed + 'static {
+    /// Whether an asynchronous operation arrives on the empty barrier.
+    #[doc(hidden)]
+    const ASYNCHRONOUS: bool = false;
+}
 
 impl sealed::Sealed for ByThreads {}
 impl sealed::Sealed for ByBulk {}
@@ -98,7 +103,9 @@ impl Fill for ByBulk {
     const ASYNCHRONOUS: bool = true;
 }
 impl Drain for ByThreads {}
-impl Drain for ByMma {}
+impl Drain for ByMma {
+    const ASYNCHRONOUS: bool = true;
+}
 impl Drain for ByWgmma {}
 
 impl<const N: u32, D, F, R> sealed::Sealed for Stages<N, D, F, R> {}
@@ -119,6 +126,7 @@ impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> 
 unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D, F, R> {
     const BYTES: u32 = <Self as Ring>::STRIDE * <Self as Ring>::STAGES + 2 * MBARRIER * N;
     const ALIGN: u32 = if D::ALIGN > MBARRIER { D::ALIGN } else { MBARRIER };
+    const REMOTE_BARRIERS: bool = F::ASYNCHRONOUS || R::ASYNCHRONOUS;
     type Part<'k, Tag> = StagesPart<'k, Tag, Self>;
     type Closed<'k, Tag> = F::Closed<'k, Tag>;
 
@@ -538,6 +546,29 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         self.become_state()
     }
 
+    /// One `fence.proxy.async` in each thread of the set for this stage and for a staging buffer: a fence orders all accesses of
+    /// its thread (rules B1, B2).
+    ///
+    /// # PTX
+    /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn fence_proxy_async_with<T, Fenced, Other, D, Before, After>(
+        self,
+        set: &mut T,
+        staging: StagingBuffer<'k, Other, D, S, Before>,
+    ) -> (Slot<'k, Tag, R, S, Fenced>, StagingBuffer<'k, Other, D, S, After>)
+    where
+        T: SameSet<S>,
+        D: BulkTile,
+        State: ProxyFence<Fenced>,
+        Before: ProxyFence<After>,
+    {
+        let _ = set;
+        ptx::fence::fence_proxy_async_in::<SharedCta>();
+        (self.become_state(), staging.become_state())
+    }
+
     /// Hands the filled stage to the consumer.
     ///
     /// # PTX
@@ -572,6 +603,44 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         check(index < <R::Data as Elements>::LEN);
         // SAFETY: in range; the state says that the contents are complete and visible, and that nobody writes.
         unsafe { read(self.data().offset(R::Data::byte_offset(index))) }
+    }
+
+    /// `N` neighbouring elements from `index` on. Traps when they are not all in the stage, or `index` is not on a 16-byte
+    /// boundary.
+    ///
+    /// # PTX
+    /// `ld.shared.v4.b32` for each 16 bytes (ISA 9.7.9.8).
+    #[inline(always)]
+    pub fn get_chunk<const N: usize>(&self, index: u32) -> [<R::Data as Elements>::Element; N]
+    where
+        State: PollConfirmed
+            + CopiesLanded
+            + FillCompleted
+            + Acquired
+            + VisibleToTheSet
+            + ReadsUnfenced
+            + ThreadsReadWhereDrained<R::Drain>,
+        R::Data: Elements,
+    {
+        let per_chunk = const {
+            let size = size_of::<<R::Data as Elements>::Element>();
+            require(
+                N > 0 && (N * size).is_multiple_of(16) && N <= <R::Data as Elements>::LEN as usize,
+                "rule D14: a thread reads a stage in steps of 16 bytes, at most all of it",
+            );
+            16 / size
+        };
+        let last = const { <R::Data as Elements>::LEN - N as u32 };
+        check(index <= last && index.is_multiple_of(per_chunk as u32));
+        let mut words = [0; 4];
+        core::array::from_fn(|i| {
+            if i % per_chunk == 0 {
+                let at = self.data().offset(R::Data::byte_offset(index + i as u32));
+                // SAFETY: in range, as in `get`; both orders of elements keep 16 bytes together, aligned.
+                words = unsafe { read_chunk(at) };
+            }
+            unpack(&words, i % per_chunk)
+        })
     }
 
     /// Hands the stage, read by threads, back to the producer.

@@ -31,6 +31,7 @@ pub struct Staging<T>(PhantomData<T>);
 unsafe impl<T: BulkTile> Field for Staging<T> {
     const BYTES: u32 = T::BYTES;
     const ALIGN: u32 = 1024;
+    const REMOTE_BARRIERS: bool = false;
     type Part<'k, Tag> = StagingPart<'k, Tag, T>;
     type Closed<'k, Tag> = Finished<'k, Tag>;
     #[inline(always)]
@@ -83,7 +84,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     }
 
     #[inline(always)]
-    fn become_state<Next>(self) -> StagingBuffer<'k, Tag, T, S, Next> {
+    pub(crate) fn become_state<Next>(self) -> StagingBuffer<'k, Tag, T, S, Next> {
         self.hand.settle();
         StagingBuffer::new(self.base)
     }
@@ -168,7 +169,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// Ends the buffer: waits until every bulk store of the set has completed, so that the CTA may exit (rule B9).
     ///
     /// # PTX
-    /// `cp.async.bulk.wait_group 0` by the leader, then the set's barrier.
+    /// `cp.async.bulk.wait_group 0` by the leader.
     #[inline(always)]
     pub fn finish<U>(
         self, // B9: after this no bulk store is begun
@@ -178,9 +179,9 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
         U: SameSet<S>,
     {
         set.lead(ptx::bulk::wait_group::<0>);
-        set.barrier();
         self.hand.settle();
-        // SAFETY: the leader, which issues all stores of this buffer, has waited for all of them.
+        // SAFETY: the leader, which issues all stores of this buffer, has waited for all of them; the other threads' proofs
+        // are acted on behind a barrier of the CTA, or by its end.
         unsafe { Finished::assume() }
     }
 }

@@ -170,7 +170,8 @@ pub trait Elements: StageData {
     type Element: Element;
     /// Number of elements.
     const LEN: u32;
-    /// Byte offset of element `index` (row-major in a tile).
+    /// Byte offset of element `index` (row-major in a tile). Elements that share 16 bytes, counted from the first, lie together
+    /// and aligned.
     fn byte_offset(index: u32) -> u32;
 }
 

@@ -79,7 +79,7 @@ pub trait Set: sealed::Sealed {
     fn is_leader(&self) -> bool {
         self.rank() == 0
     }
-    /// Runs `action` in the set's leader alone, and has the lanes of its warp meet again behind it.
+    /// Runs `action` in the set's leader alone.
     #[doc(hidden)]
     fn lead(&mut self, action: impl FnOnce());
     /// The set's barrier, which also says whether some thread of the set passes `true`: the same answer for all.
@@ -191,6 +191,15 @@ impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
     }
 }
 
+impl<L, const THREADS: u32> Joined<'_, L, THREADS> {
+    /// Makes the warps whole: lanes that were not elected come early.
+    #[inline(always)]
+    fn gather(&mut self) {
+        // SAFETY: every lane of every warp leaves its role and comes here.
+        unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
+    }
+}
+
 impl<L, const THREADS: u32> sealed::Sealed for Joined<'_, L, THREADS> {}
 impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     const THREADS: u32 = THREADS;
@@ -200,7 +209,9 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     }
     #[inline(always)]
     fn barrier(&mut self) {
-        // SAFETY: as for `Cta`; every role has ended, so all threads are here.
+        self.gather();
+        // SAFETY: every role has ended or ends, so all threads come here, and their warps are whole; nobody uses the CTA's own
+        // barrier otherwise.
         unsafe { ptx::barrier::bar_sync(0) }
     }
     #[inline(always)]
@@ -284,15 +295,13 @@ impl<R: RolePosition> Set for Thread<'_, R> {
 }
 impl<R: RolePosition> SingleThread for Thread<'_, R> {}
 
-/// Runs `action` in the thread of rank 0; the lanes of its warp wait for it, so that the warp is whole again
-/// at the next aligned instruction.
+/// Runs `action` in the thread of rank 0. The lanes of its warp meet again where the branch ends: it encloses nothing but
+/// `action`, which has no collective.
 #[inline(always)]
 fn lead_a_warp(rank: u32, action: impl FnOnce()) {
     if rank == 0 {
         action();
     }
-    // SAFETY: all lanes of every warp of the set are at this call.
-    unsafe { ptx::barrier::bar_warp_sync(u32::MAX) }
 }
 
 /// The layout and thread count of a root token, for the entry that `#[baton::kernel]` writes.
@@ -358,7 +367,8 @@ impl<L: Layout> IsClaimed for Claimed<L> {
 }
 
 impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
-    /// Splits the CTA: each warp runs the closure of its role, and all meet again at the end.
+    /// Splits the CTA: each warp runs the closure of its role. No barrier stands at the end: what needs one, `dealloc` and the exit
+    /// of a cluster, has its own.
     ///
     /// `roles` is a tuple of [`warpgroup`] and [`warp`] in the order of the warps, which together are exactly
     /// the CTA's threads. A closure owns what it uses (`Send + 'k`), and what it returns says what it has
@@ -373,19 +383,15 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     {
         // SAFETY: the CTA's token is consumed, so every thread passes here once, all of them with the same `R`.
         let returns = unsafe { roles.run(thread_x() / WARP) };
-        // SAFETY: every role has ended; all threads of the CTA reach this barrier, their warps whole (each role
-        // ends in its warps' `bar.warp.sync`).
-        unsafe { ptx::barrier::bar_sync(0) };
         (Joined(PhantomData, PhantomData, PhantomData), returns)
     }
 
     /// Keeps the CTA together: for kernels in which all threads do the same.
     #[inline(always)]
-    pub fn join(mut self) -> Joined<'k, L, THREADS>
+    pub fn join(self) -> Joined<'k, L, THREADS>
     where
         L: IsClaimed,
     {
-        self.barrier();
         Joined(PhantomData, PhantomData, PhantomData)
     }
 }
@@ -396,7 +402,7 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// spans a cluster, waits for the peers (rule F3).
     #[inline(always)]
     pub fn exit<P>(
-        self, // B9: a CTA exits once, after everything that uses its memory has ended
+        mut self, // B9: a CTA exits once, after everything that uses its memory has ended
         closed: P,
     ) -> Exit<'k>
     where
@@ -404,6 +410,7 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     {
         let _ = closed;
         if L::CLUSTER != 0 {
+            self.gather();
             // Peers may still read this CTA's memory (rules F3, D13).
             // SAFETY: all threads of the CTA are here, and those of its peers come; the proofs say that no arrival was not
             // waited for.
@@ -419,7 +426,7 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// `barrier.cluster.wait.acquire.aligned`.
     #[inline(always)]
     pub fn join_peers(
-        self, // D13: the CTA goes on behind the barrier of the cluster
+        mut self, // D13: the CTA goes on behind the barrier of the cluster
     ) -> PeersJoined<'k, Claimed<L>, THREADS> {
         const {
             require(
@@ -431,6 +438,7 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
             ptx::tcgen05::fence_before_thread_sync();
         }
         if L::CLUSTER != 0 {
+            self.gather();
             // SAFETY: all threads of the CTA are here, and those of its peers come; no field arrives on the barrier.
             unsafe { crate::cluster::whole_barrier() };
         }
@@ -479,8 +487,9 @@ unsafe impl<'k, L: Layout<Closed<'k> = P>, P> Closes<'k, L> for P {}
 /// The threads that did not run the closure need the value too, so it must hold no data.
 ///
 /// # Safety
-/// A value of the type carries no data, and may exist in every thread of the CTA once the closure that
-/// returned it has ended in the threads that ran it and a barrier has joined them.
+/// A value of the type carries no data, and may exist in every thread of the CTA although the closure that returned it
+/// has not ended in the threads that run it: whoever acts on it passes a barrier of the whole CTA first, or lets the CTA end,
+/// which takes the end of all its threads.
 #[diagnostic::on_unimplemented(
     message = "a role cannot return `{Self}`",
     label = "only proofs leave a role",
@@ -490,8 +499,8 @@ unsafe impl<'k, L: Layout<Closed<'k> = P>, P> Closes<'k, L> for P {}
 )]
 pub unsafe trait RoleReturn: sealed::Sealed {
     /// # Safety
-    /// The closure that returns `Self` has ended, or will have when the barrier that follows is passed, in
-    /// the threads that run it.
+    /// The closure that returns `Self` has ended, or will have when the CTA exits and before the next barrier of the
+    /// whole CTA is passed, in the threads that run it.
     #[doc(hidden)]
     unsafe fn conjure() -> Self;
 }
@@ -652,10 +661,8 @@ macro_rules! roles {
                     first += $role::WARPS;
                 )*
                 let _ = first;
-                // SAFETY: lanes that left an elected branch early wait for the others; every lane of the warp
-                // is here.
-                unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
-                // SAFETY: the barrier that `Cta::roles` passes next joins all roles.
+                // SAFETY: what takes the proofs either is the CTA's end, to which all roles belong, or stands behind
+                // `Joined`'s barrier.
                 unsafe { ($($role::Return::conjure(),)*) }
             }
         }
@@ -675,13 +682,13 @@ roles! {
 }
 
 impl<'k, R: RolePosition> Warp<'k, R> {
-    /// Elects one lane, which runs `body`; the others wait for it.
+    /// Elects one lane, which runs `body`; the others have nothing more to do in this role.
     ///
     /// Consumes the warp: what `body` owns is advanced by the elected lane alone, so the other lanes' copies
     /// would be stale.
     ///
     /// # PTX
-    /// `elect.sync _|p, 0xffffffff;` PTX 8.0, sm_90 (ISA 9.7.13.14), then `bar.warp.sync`.
+    /// `elect.sync _|p, 0xffffffff;` PTX 8.0, sm_90 (ISA 9.7.13.14).
     #[inline(always)]
     pub fn elect<F, T>(self, body: F) -> T
     where
@@ -694,9 +701,7 @@ impl<'k, R: RolePosition> Warp<'k, R> {
         } else {
             core::mem::forget(body);
         }
-        // SAFETY: as above: every lane comes here.
-        unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
-        // SAFETY: `body` has ended in the elected lane.
+        // SAFETY: the role that returns the proof has ended when `body` has, in the elected lane.
         unsafe { T::conjure() }
     }
 }

@@ -78,6 +78,13 @@ impl Code {
         code
     }
 
+    /// How often each opcode occurs.
+    pub fn opcodes(&self) -> Opcodes {
+        let mut opcodes = Opcodes::new();
+        self.opcodes.iter().for_each(|opcode| *opcodes.entry(opcode.clone()).or_default() += 1);
+        opcodes
+    }
+
     /// The opcodes of each innermost loop that has an instruction that begins like this.
     ///
     /// # Panics

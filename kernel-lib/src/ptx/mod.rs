@@ -297,7 +297,7 @@ pub(crate) fn off_device() -> ! {
 ///
 /// rustc does not mark inline assembly convergent, so LLVM may clone a barrier into both arms of a
 /// branch, where `.aligned` no longer holds. A call of a convergent intrinsic in the same basic block
-/// makes LLVM leave that block whole. It costs nothing: ptxas drops the unused result.
+/// makes LLVM leave that block whole. It costs nothing: the builder removes it from the finished PTX.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub(crate) fn anchor() {

@@ -44,12 +44,14 @@ const PROFILE_SETTINGS: [&str; 11] = [
 /// The compiler does not know that a barrier must be reached by all threads together, and copies
 /// it into both arms of a branch where that saves a jump. These switch off the passes that do so;
 /// [`crate::check`] looks whether they were enough.
-const FLAGS: [&str; 6] = [
+const FLAGS: [&str; 7] = [
     "-Zmir-enable-passes=-JumpThreading",
     "-Cllvm-args=-force-attribute=convergent",
     "-Cllvm-args=-simplifycfg-max-small-block-size=0",
     "-Cllvm-args=-jump-threading-threshold=0",
     "-Cllvm-args=-disable-early-taildup",
+    // ptxas unrolls loops itself, and knows the machine.
+    "-Cllvm-args=-unroll-runtime=false",
     // ptxas cannot parse this section.
     "-Zno-generate-arange-section",
 ];

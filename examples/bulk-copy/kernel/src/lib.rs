@@ -43,39 +43,40 @@ pub fn scale(
     factor: f32,
 ) -> Exit<'_> {
     // Every CTA takes every so many-th tile, row by row of tiles.
-    let tiles = (cta.index().x..rows * columns).step_by(cta.grid().x as usize);
+    let (first, step, tiles) = (cta.index().x, cta.grid().x, rows * columns);
     let corner = move |tile: u32| {
         ((tile / columns * ROWS as u32) as i32, (tile % columns * COLS as u32) as i32)
     };
     let (cta, smem::Parts { tiles: ring, out, .. }) = cta.claim();
     let (mut producer, mut consumer) = ring.split();
-    let mut todo = tiles.clone();
 
     let (joined, (stored, loaded)) = cta.roles((
         warpgroup(move |mut wg| {
             let mut out = out.open(&mut wg);
-            for tile in tiles {
+            let mut tile = first;
+            while tile < tiles {
                 let stage = consumer.wait(&mut wg);
                 let row = wg.rank() * COLS as u32;
                 for col in (0..COLS as u32).step_by(CHUNK) {
-                    let values: [f32; CHUNK] =
-                        core::array::from_fn(|i| factor * stage.get(row + col + i as u32));
+                    let values = stage.get_chunk::<CHUNK>(row + col).map(|value| factor * value);
                     out.put(&mut wg, col, values);
                 }
-                stage.fence_proxy_async(&mut wg).release(&mut wg);
+                // What was read comes before the copy that fills the stage next, what was written before the one below.
+                let (stage, filled) = stage.fence_proxy_async_with(&mut wg, out);
+                stage.release(&mut wg);
                 let (row, col) = corner(tile);
-                out = out
-                    .fence_proxy_async(&mut wg)
-                    .store(&mut wg, output.at(row, col))
-                    .wait_group_read(&mut wg);
+                out = filled.store(&mut wg, output.at(row, col)).wait_group_read(&mut wg);
+                tile += step;
             }
             out.finish(&mut wg)
         }),
         warp(move |w| {
             w.elect(move |mut t| {
-                for tile in &mut todo {
+                let mut tile = first;
+                while tile < tiles {
                     let (row, col) = corner(tile);
                     producer.acquire(&mut t).load(&mut t, input.at(row, col));
+                    tile += step;
                 }
                 producer.finish(&mut t)
             })

@@ -35,11 +35,8 @@ fn copy(
     output: GlobalPtr<u32>,
     cta: &Threads<'_>,
 ) {
-    let mut mine = output.partition(cta);
-    let mut k = 0;
-    while k < mine.len() {
-        mine.put(k, message.get(mine.index(k)));
-        k += 1;
+    for mut place in output.partition(cta) {
+        place.put(message.get(place.index()));
     }
 }
 

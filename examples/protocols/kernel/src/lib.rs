@@ -174,10 +174,10 @@ pub fn last(
 #[baton::kernel(threads = 64)]
 pub fn once(cta: Cta<'_, NoShared, THREADS>, table: Once<u32>, output: GlobalPtr<u32>) -> Exit<'_> {
     let mut cta = cta;
-    let mut mine = output.partition(&cta);
+    let mine = output.partition(&cta);
     let table = table.get_or_fill(&mut cta, entry);
-    for k in 0..mine.len() {
-        mine.put(k, table.get(mine.index(k) % table.len()));
+    for mut place in mine {
+        place.put(table.get(place.index() % table.len()));
     }
     let (cta, ()) = cta.claim();
     cta.join().exit(())
@@ -363,15 +363,13 @@ pub fn copies(
         }),
         warp(move |mut w| {
             // Elements `32 c + lane`, `32 (c + ctas) + lane`, … of the output are this lane's.
-            let mut mine = output.partition(&w);
+            let mut mine = output.partition(&w).into_iter();
             let mut stage = first;
-            let mut k = 0;
             while stage < stages {
                 let slot = draining.wait(&mut w);
                 for part in 0..STAGE as u32 / 32 {
-                    if k < mine.len() {
-                        mine.put(k, turn(slot.get(32 * part + w.rank()), part));
-                        k += 1;
+                    if let Some(mut place) = mine.next() {
+                        place.put(turn(slot.get(32 * part + w.rank()), part));
                     }
                 }
                 slot.release(&mut w);

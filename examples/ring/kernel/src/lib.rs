@@ -54,14 +54,13 @@ pub fn reverse(
             }
         }),
         warp(move |mut w| {
-            let mut mine = output.partition(&w);
-            for chunk in 0..chunks as u64 {
+            let mut mine = output.partition(&w).into_iter();
+            for _ in 0..chunks {
                 let stage = consumer.wait(&mut w);
                 for row in 0..ROWS {
                     let item = row * 32 + w.lane();
-                    let k = chunk * ROWS as u64 + row as u64;
-                    if k < mine.len() {
-                        mine.put(k, stage.get(CHUNK as u32 - 1 - item));
+                    if let Some(mut place) = mine.next() {
+                        place.put(stage.get(CHUNK as u32 - 1 - item));
                     }
                 }
                 stage.release(&mut w);

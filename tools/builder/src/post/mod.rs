@@ -3,11 +3,12 @@
 //! The compiler cannot say everything that a kernel needs, so the device library leaves comments
 //! ([`annotations`]) for what it has no words for, and the version of the PTX language is raised to
 //! what the inline assembly uses ([`version`]). Debug information keeps ptxas from optimising: it
-//! becomes a side table ([`debug`]) and is cut out.
+//! becomes a side table ([`debug`]) and is cut out. What kept the compiler from moving things ([`anchors`]) goes too.
 //!
 //! The text is edited line by line, so that what nobody asked to change stays byte for byte as the
 //! compiler wrote it.
 
+mod anchors;
 pub(crate) mod annotations;
 mod debug;
 mod version;
@@ -40,6 +41,7 @@ pub(crate) fn process(raw: &str, name: &str, roots: &Roots) -> Result<Processed,
 
     let mut edit = Edit::of(raw);
     annotations.apply(&module, &mut edit)?;
+    anchors::remove(&module, &mut edit);
     version::raise(&module, &mut edit);
     debug::strip(&module, &mut edit);
     let (text, places) = edit.finish();

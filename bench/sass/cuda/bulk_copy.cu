@@ -1,0 +1,69 @@
+// Twin of `examples/bulk-copy`.
+#include "common.cuh"
+#include <cuda.h>
+
+constexpr uint32_t ROWS = 128, COLS = 32, STAGES = 3, TILE = ROWS * COLS * 4;
+
+// 16 bytes of a row in the 128-byte swizzle.
+__device__ float4& chunk(char* tile, uint32_t row, uint32_t number) {
+    return *reinterpret_cast<float4*>(tile + row * 128 + ((number ^ row % 8) * 16));
+}
+
+__device__ void named_barrier() { asm volatile("bar.sync 1, 128;" ::: "memory"); }
+
+extern "C" __global__ void __block_size__((160, 1, 1))
+    scale(const __grid_constant__ CUtensorMap input, const __grid_constant__ CUtensorMap output, uint32_t rows,
+          uint32_t columns, float factor) {
+    extern __shared__ __align__(1024) char shared[];
+    char* const out = shared + STAGES * TILE;
+    uint64_t* const full = reinterpret_cast<uint64_t*>(out + TILE);
+    uint64_t* const empty = full + STAGES;
+    if (threadIdx.x == 0) {
+        for (uint32_t i = 0; i < STAGES; i++) {
+            ptx::mbarrier_init(&full[i], 1);
+            ptx::mbarrier_init(&empty[i], 1);
+        }
+        ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    }
+    __syncthreads();
+    const uint32_t tiles = rows * columns;
+    uint32_t index = 0, phase = 0;
+    if (threadIdx.x < 128) {
+        const uint32_t row = threadIdx.x;
+        for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            char* const stage = shared + index * TILE;
+            wait(&full[index], phase);
+            for (uint32_t i = 0; i < COLS / 4; i++) {
+                float4 value = chunk(stage, row, i);
+                value.x *= factor, value.y *= factor, value.z *= factor, value.w *= factor;
+                chunk(out, row, i) = value;
+            }
+            ptx::fence_proxy_async(ptx::space_shared);
+            named_barrier();
+            if (threadIdx.x == 0) {
+                ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &empty[index]);
+                const int32_t at[2] = {int32_t(tile % columns * COLS), int32_t(tile / columns * ROWS)};
+                ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &output, at, out);
+                ptx::cp_async_bulk_commit_group();
+                ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+            }
+            named_barrier();
+            if (++index == STAGES) index = 0, phase ^= 1;
+        }
+        if (threadIdx.x == 0) ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+    } else if (ptx::elect_sync(~0u)) {
+        for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            wait(&empty[index], phase ^ 1);
+            ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[index], uint32_t(TILE));
+            const int32_t at[2] = {int32_t(tile % columns * COLS), int32_t(tile / columns * ROWS)};
+            ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, shared + index * TILE, &input, at,
+                                      &full[index]);
+            if (++index == STAGES) index = 0, phase ^= 1;
+        }
+        // Every copy has landed before the block ends.
+        for (uint32_t i = 0; i < STAGES; i++) {
+            wait(&empty[index], phase ^ 1);
+            if (++index == STAGES) index = 0, phase ^= 1;
+        }
+    }
+}

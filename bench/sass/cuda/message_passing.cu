@@ -1,0 +1,42 @@
+// Twin of `examples/message-passing`.
+#include "common.cuh"
+
+__device__ uint32_t message(uint32_t seed, uint32_t sender, uint64_t index) {
+    uint32_t word = (uint32_t(index) * 2 + sender) ^ seed;
+    word = (word ^ word >> 16) * 0x85ebca6bu;
+    word = (word ^ word >> 13) * 0xc2b2ae35u;
+    return word ^ word >> 16;
+}
+
+__device__ void fill(Slice<uint32_t> box, uint32_t seed, uint32_t sender) {
+    for (uint64_t i = threadIdx.x; i < box.len; i += 128) box.data[i] = message(seed, sender, i);
+}
+
+__device__ void copy(Slice<uint32_t> box, Slice<uint32_t> output) {
+    const uint64_t stride = uint64_t(gridDim.x) * 128;
+    for (uint64_t i = uint64_t(blockIdx.x) * 128 + threadIdx.x; i < output.len; i += stride)
+        output.data[i] = box.data[i];
+}
+
+extern "C" __global__ void __block_size__((128, 1, 1))
+    exchange(Slice<uint32_t> ping, Slice<uint32_t> ping_flag, Slice<uint32_t> pong, Slice<uint32_t> pong_flag,
+             Slice<uint32_t> output, uint32_t seed) {
+    Word ping_word(*ping_flag.data), pong_word(*pong_flag.data);
+    if (blockIdx.x == 0) {
+        fill(ping, seed, 0);
+        __syncthreads();
+        if (threadIdx.x == 0) ping_word.store(1, release);
+        while (pong_word.load(relaxed) == 0) {
+        }
+        cuda::atomic_thread_fence(acq_rel, cuda::thread_scope_device);
+        copy(pong, output);
+    } else if (blockIdx.x == 1) {
+        fill(pong, seed, 1);
+        __syncthreads();
+        cuda::atomic_thread_fence(acq_rel, cuda::thread_scope_device);
+        if (threadIdx.x == 0) pong_word.store(1, relaxed);
+        while (ping_word.load(acquire) == 0) {
+        }
+        copy(ping, output);
+    }
+}

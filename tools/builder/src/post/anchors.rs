@@ -1,0 +1,82 @@
+//! Anchors have done their work once the compiler has ended.
+//!
+//! The device library calls `activemask` before each collective, so that the compiler leaves both where they are, and uses
+//! the result nowhere. ptxas would make an instruction of it.
+
+use std::collections::BTreeMap;
+
+use baton_ptx::{Base, Body, Module, Operand, RegId};
+
+use super::Edit;
+
+/// Removes each `activemask` whose result is not used.
+pub(super) fn remove(module: &Module, edit: &mut Edit<'_>) {
+    for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
+        let mentions = mentions(body);
+        for instruction in &body.instructions {
+            if let ("activemask", [Operand::Register(result)]) =
+                (instruction.opcode(), &*instruction.operands)
+                && mentions.get(result) == Some(&1)
+                && edit.line(instruction.line).trim_start().starts_with("activemask")
+            {
+                edit.remove(instruction.line);
+            }
+        }
+    }
+}
+
+/// How often each register stands in an instruction.
+fn mentions(body: &Body) -> BTreeMap<RegId, u32> {
+    let mut mentions = BTreeMap::new();
+    for instruction in &body.instructions {
+        let mut mention = |register: RegId| *mentions.entry(register).or_default() += 1;
+        if let Some(guard) = &instruction.guard {
+            mention(guard.register);
+        }
+        instruction.operands.iter().for_each(|operand| registers(operand, &mut mention));
+    }
+    mentions
+}
+
+fn registers(operand: &Operand, mention: &mut impl FnMut(RegId)) {
+    match operand {
+        Operand::Register(register) | Operand::Not(register) | Operand::Component(register, _) => {
+            mention(*register)
+        }
+        Operand::Vector(parts) | Operand::List(parts) => {
+            parts.iter().for_each(|part| registers(part, mention));
+        }
+        Operand::Address(address) => {
+            if let Base::Register(register) = &address.base {
+                mention(*register);
+            }
+            address.items.iter().for_each(|item| registers(item, mention));
+        }
+        Operand::Pair(first, second) => {
+            registers(first, mention);
+            registers(second, mention);
+        }
+        Operand::Special(_)
+        | Operand::Int(_)
+        | Operand::F32(_)
+        | Operand::F64(_)
+        | Operand::Symbol(..)
+        | Operand::Label(_)
+        | Operand::Sink => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::process;
+
+    #[test]
+    fn what_nobody_reads_goes_and_what_somebody_reads_stays() {
+        let raw = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+                   .reg .b32 %r<4>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\nactivemask.b32 %r1;\n\
+                   bar.sync 0;\nactivemask.b32 %r2;\nst.global.b32 [%rd1], %r2;\nret;\n}\n";
+        let text = process(raw, "k.ptx", &[]).unwrap().text;
+        assert!(!text.contains("activemask.b32 %r1;"), "{text}");
+        assert!(text.contains("activemask.b32 %r2;"), "{text}");
+    }
+}
