@@ -3,6 +3,10 @@
 //! A litmus file and a compiled kernel both become a [`Program`]. An instruction keeps the PTX
 //! qualifiers that matter to the memory model; what its values are is plain integer arithmetic.
 
+mod arithmetic;
+
+pub use arithmetic::{Alu, Compare, Modify};
+
 use crate::scope::{Placement, Scope};
 
 /// A program and what is known about its memory.
@@ -16,6 +20,8 @@ pub struct Program {
     pub threads: Vec<Thread>,
     /// How often a backward branch may be taken in one thread.
     pub unroll: u32,
+    /// For memories that are tensor maps: the view that they describe.
+    pub tiles: Vec<(usize, usize)>,
 }
 
 /// A piece of physical memory.
@@ -226,13 +232,18 @@ pub enum Operand {
 pub enum Address {
     /// A view with a byte offset.
     Named(usize, i64),
-    /// A register with a byte offset.
+    /// A register with a byte offset; in tensor memory it counts columns of four bytes.
     Register(Register, i64),
+    /// `[map, {x, y}]`, the map's address in the register. The element with number `x + y` stands for
+    /// the tile that begins there (see [`Program::tiles`]).
+    Tile(Register, [Operand; 2]),
+    /// What the matrix descriptor in the register names: the offset in shared memory, which is this view.
+    Descriptor(usize, Register),
 }
 
 /// Bytes between the addresses that registers hold for two neighbouring views. Addresses fit 32 bits,
 /// as those of shared memory have to.
-const STRIDE_BITS: u32 = 16;
+const STRIDE_BITS: u32 = 20;
 
 impl Program {
     /// The number that stands for the address of a view in registers. Never 0.
@@ -247,208 +258,6 @@ impl Program {
         let view = usize::try_from(shifted >> STRIDE_BITS).ok()?.checked_sub(1)?;
         let offset = address as i128 - Self::address(view) as i128;
         (view < self.views.len()).then_some((view, offset as i64))
-    }
-}
-
-/// Integer operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Alu {
-    Move,
-    Add,
-    Sub,
-    Mul,
-    MulHigh,
-    And,
-    Or,
-    Xor,
-    Not,
-    Neg,
-    Shl,
-    Shr,
-    Min,
-    Max,
-    Div,
-    Rem,
-    /// `a * b + c`
-    Mad,
-    /// `c ? a : b`
-    Select,
-    /// A comparison gives 1 or 0.
-    Compare(Compare),
-}
-
-/// Comparisons of `setp`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Compare {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
-
-impl Compare {
-    /// The comparison that PTX calls `name`.
-    pub fn named(name: &str) -> Option<Compare> {
-        Some(match name {
-            "eq" => Compare::Eq,
-            "ne" => Compare::Ne,
-            "lt" | "lo" => Compare::Lt,
-            "le" | "ls" => Compare::Le,
-            "gt" | "hi" => Compare::Gt,
-            "ge" | "hs" => Compare::Ge,
-            _ => return None,
-        })
-    }
-
-    fn holds(self, ordering: std::cmp::Ordering) -> bool {
-        match self {
-            Compare::Eq => ordering.is_eq(),
-            Compare::Ne => ordering.is_ne(),
-            Compare::Lt => ordering.is_lt(),
-            Compare::Le => ordering.is_le(),
-            Compare::Gt => ordering.is_gt(),
-            Compare::Ge => ordering.is_ge(),
-        }
-    }
-}
-
-impl Alu {
-    /// The result, as [`Type::wrap`] gives it; operands are taken as values of `ty`.
-    pub fn compute(self, ty: Type, args: [u128; 3]) -> u128 {
-        let [a, b, c] = [ty.wrap(args[0]), ty.wrap(args[1]), ty.wrap(args[2])];
-        let ordering = if ty.signed { (a as i128).cmp(&(b as i128)) } else { a.cmp(&b) };
-        let bits = 8 * ty.bytes;
-        let result = match self {
-            Alu::Move => a,
-            Alu::Add => a.wrapping_add(b),
-            Alu::Sub => a.wrapping_sub(b),
-            Alu::Mul => a.wrapping_mul(b),
-            Alu::MulHigh => a.wrapping_mul(b) >> bits.min(127),
-            Alu::And => a & b,
-            Alu::Or => a | b,
-            Alu::Xor => a ^ b,
-            Alu::Not => !a,
-            Alu::Neg => a.wrapping_neg(),
-            // The amount is an unsigned 32-bit number, clamped to the width.
-            Alu::Shl => match args[1] as u32 {
-                amount if amount >= bits => 0,
-                amount => a << amount,
-            },
-            Alu::Shr => match args[1] as u32 {
-                amount if ty.signed => ((a as i128) >> amount.min(bits - 1)) as u128,
-                amount if amount >= bits => 0,
-                amount => a >> amount,
-            },
-            Alu::Min => {
-                if ordering.is_lt() {
-                    a
-                } else {
-                    b
-                }
-            }
-            Alu::Max => {
-                if ordering.is_lt() {
-                    b
-                } else {
-                    a
-                }
-            }
-            // Division by zero gives an unspecified value: all ones, as the hardware does.
-            Alu::Div if b == 0 => u128::MAX,
-            Alu::Rem if b == 0 => u128::MAX,
-            Alu::Div if ty.signed => (a as i128).wrapping_div(b as i128) as u128,
-            Alu::Rem if ty.signed => (a as i128).wrapping_rem(b as i128) as u128,
-            Alu::Div => a / b,
-            Alu::Rem => a % b,
-            Alu::Mad => a.wrapping_mul(b).wrapping_add(c),
-            Alu::Select => {
-                if args[2] != 0 {
-                    a
-                } else {
-                    b
-                }
-            }
-            Alu::Compare(compare) => return u128::from(compare.holds(ordering)),
-        };
-        ty.wrap(result)
-    }
-}
-
-/// What an atomic operation does to the value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Modify {
-    Add,
-    And,
-    Or,
-    Xor,
-    Min,
-    Max,
-    Exchange,
-    /// Writes the second argument if the value equals the first, else the old value.
-    CompareExchange,
-    /// `old >= arg ? 0 : old + 1`
-    Increment,
-    /// `old == 0 || old > arg ? arg : old - 1`
-    Decrement,
-}
-
-impl Modify {
-    /// The operation that PTX calls `name`.
-    pub fn named(name: &str) -> Option<Modify> {
-        Some(match name {
-            "add" => Modify::Add,
-            "and" => Modify::And,
-            "or" => Modify::Or,
-            "xor" => Modify::Xor,
-            "min" => Modify::Min,
-            "max" => Modify::Max,
-            "exch" => Modify::Exchange,
-            "cas" => Modify::CompareExchange,
-            "inc" => Modify::Increment,
-            "dec" => Modify::Decrement,
-            _ => return None,
-        })
-    }
-
-    /// The new value.
-    pub fn apply(self, ty: Type, old: u128, args: [u128; 2]) -> u128 {
-        let [a, b] = [ty.wrap(args[0]), ty.wrap(args[1])];
-        let alu = |alu: Alu| alu.compute(ty, [old, a, 0]);
-        match self {
-            Modify::Add => alu(Alu::Add),
-            Modify::And => alu(Alu::And),
-            Modify::Or => alu(Alu::Or),
-            Modify::Xor => alu(Alu::Xor),
-            Modify::Min => alu(Alu::Min),
-            Modify::Max => alu(Alu::Max),
-            Modify::Exchange => a,
-            Modify::CompareExchange => {
-                if old == a {
-                    b
-                } else {
-                    old
-                }
-            }
-            Modify::Increment => {
-                if old >= a {
-                    0
-                } else {
-                    ty.wrap(old + 1)
-                }
-            }
-            Modify::Decrement => {
-                if old == 0 || old > a {
-                    a
-                } else {
-                    old - 1
-                }
-            }
-        }
     }
 }
 
@@ -476,8 +285,17 @@ pub struct Rmw {
 pub enum Completion {
     /// It completes its bytes on this mbarrier.
     Mbarrier(Address),
-    /// It joins the issuer's next bulk group.
-    Group,
+    /// It joins the issuer's next group of this kind.
+    Group(Group),
+}
+
+/// Kinds of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// Of bulk copies.
+    Bulk,
+    /// Of `cp.async`, whose accesses are in the generic proxy.
+    Threads,
 }
 
 /// A proxy fence: which proxy it joins with the generic one.
@@ -530,12 +348,12 @@ pub enum Mbarrier {
 }
 
 /// tcgen05 instructions that touch memory or order it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Tcgen05 {
-    /// Tensor memory to a register.
-    Load(Register, Address),
-    /// A register to tensor memory.
-    Store(Address, Operand),
+    /// Tensor memory to registers, a column to each.
+    Load(Vec<Register>, Address),
+    /// Registers to tensor memory.
+    Store(Address, Vec<Operand>),
     /// `d = a * b`, or `d += a * b`; `a` and `b` in shared memory.
     Mma {
         /// The accumulator.
@@ -570,6 +388,19 @@ pub enum Op {
     Branch(usize),
     /// Ends the thread.
     Exit,
+    /// Stops the kernel with an error: the execution is not completed.
+    Trap,
+    /// `mapa`: the address of the same variable in another CTA of the cluster.
+    PeerAddress {
+        /// The result.
+        to: Register,
+        /// The address in one CTA.
+        address: Operand,
+        /// Which CTA of the cluster.
+        rank: Operand,
+        /// The numbers of the cluster's CTAs, by rank.
+        ctas: Vec<u32>,
+    },
     /// Reads into one register, or a vector's elements into several.
     Load(Vec<Register>, Type, Order, Proxy, Address),
     /// Writes one value, or the elements of a vector.
@@ -585,11 +416,13 @@ pub enum Op {
     /// `bar.sync` and `bar.arrive`: the barrier's number, participants (all of the block if none).
     Barrier {
         /// Which barrier.
-        id: u32,
+        id: Operand,
         /// How many threads it takes.
         count: Option<u32>,
         /// Whether the thread waits too.
         waits: bool,
+        /// `bar.red` of a thread that is the only one: the result, its own predicate, which may be negated.
+        vote: Option<(Register, Register, bool)>,
     },
     /// `barrier.cluster.arrive`; whether it releases.
     ClusterArrive(bool),
@@ -597,7 +430,7 @@ pub enum Op {
     ClusterWait,
     /// An operation on an mbarrier object.
     Mbarrier(Mbarrier, Order, Address),
-    /// `cp.async.bulk` and `cp.reduce.async.bulk`.
+    /// `cp.async`, `cp.async.bulk` and `cp.reduce.async.bulk`.
     Bulk {
         /// Destination.
         to: Address,
@@ -629,10 +462,17 @@ pub enum Op {
         /// Semantics and scope.
         order: Order,
     },
-    /// `cp.async.bulk.commit_group`
-    CommitGroup,
-    /// `cp.async.bulk.wait_group`: at most this many groups stay; whether only their reads count.
-    WaitGroup(u32, bool),
+    /// `commit_group`
+    CommitGroup(Group),
+    /// `wait_group`
+    WaitGroup {
+        /// Of which kind.
+        group: Group,
+        /// How many may stay; `None`: none, and what no group has waits as well.
+        stay: Option<u32>,
+        /// Whether only their reads count.
+        read: bool,
+    },
     /// `tensormap.replace`
     ReplaceTensorMap(Address, Operand),
     /// tcgen05.

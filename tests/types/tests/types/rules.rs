@@ -50,7 +50,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["A1_no_acquire"],
         model: &["text/MP_fence", "text/MP_no_fence", "families/MP_gpu_flag_relaxed"],
-        tests: &[("verify/model/tests/suite/compiled.rs", "a1_a5_release_and_acquire")],
+        tests: &[("tests/tests/memory_order/across_ctas.rs", "a1_a5_a6_a9_release_and_acquire")],
         excuse: "",
     },
     Rule {
@@ -59,7 +59,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["A2_reduction"],
         model: &["text/MP_red", "text/MP_red_then_load", "text/MP_red_then_weak_load"],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/across_ctas.rs",
+            "a2_a_reduction_heads_no_acquire_pattern",
+        )],
         excuse: "",
     },
     Rule {
@@ -71,7 +74,10 @@ pub const ALL: &[Rule] = &[
             "families/MP_gpu_flag_release_relaxed",
             "families/MP_gpu_fence_release_acquire_gpu",
         ],
-        tests: &[("verify/model/tests/suite/compiled.rs", "a3_a4_fences")],
+        tests: &[
+            ("tests/tests/memory_order/across_ctas.rs", "a3_a4_a5_a6_fences"),
+            ("tests/tests/memory_order/across_ctas.rs", "a3_the_last_arrival"),
+        ],
         excuse: "",
     },
     Rule {
@@ -83,7 +89,10 @@ pub const ALL: &[Rule] = &[
             "families/MP_gpu_flag_relaxed_acquire",
             "families/MP_gpu_fence_release_acquire_gpu",
         ],
-        tests: &[("verify/model/tests/suite/compiled.rs", "a3_a4_fences")],
+        tests: &[
+            ("tests/tests/memory_order/across_ctas.rs", "a3_a4_a5_a6_fences"),
+            ("tests/tests/memory_order/shared_memory.rs", "a4_a13_an_mbarrier"),
+        ],
         excuse: "",
     },
     Rule {
@@ -96,7 +105,10 @@ pub const ALL: &[Rule] = &[
             "families/MP_gpu_release_gpu_acquire_cta",
             "families/MP_gpu_release_gpu_acquire_gpu",
         ],
-        tests: &[("verify/model/tests/suite/compiled.rs", "a1_a5_release_and_acquire")],
+        tests: &[
+            ("tests/tests/memory_order/across_ctas.rs", "a1_a5_a6_a9_release_and_acquire"),
+            ("tests/tests/memory_order/across_ctas.rs", "a5_a9_a_lock"),
+        ],
         excuse: "",
     },
     Rule {
@@ -109,7 +121,10 @@ pub const ALL: &[Rule] = &[
             "families/MP_gpu_fences_flag_mmio",
             "families/MP_gpu_flag_weak",
         ],
-        tests: &[],
+        tests: &[
+            ("tests/tests/memory_order/across_ctas.rs", "a1_a5_a6_a9_release_and_acquire"),
+            ("tests/tests/memory_order/across_ctas.rs", "a3_a4_a5_a6_fences"),
+        ],
         excuse: "",
     },
     Rule {
@@ -118,7 +133,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["A7_two_scopes"],
         model: &["bytes/mixed_size_race", "bytes/mixed_size_atomics", "text/Atomicity_2_two"],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/across_ctas.rs",
+            "a7_two_scopes_do_not_count_together",
+        )],
         excuse: "",
     },
     Rule {
@@ -132,7 +150,7 @@ pub const ALL: &[Rule] = &[
             "text/SB_sc_one",
             "families/SB_gpu_sc_gpu_sc_gpu",
         ],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/across_ctas.rs", "a8_fence_sc_between_two_flags")],
         excuse: "",
     },
     Rule {
@@ -141,7 +159,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &["families/MP_gpu_data_after_fence", "families/MP_gpu_data_before_fence"],
-        tests: &[],
+        tests: &[
+            ("tests/tests/memory_order/across_ctas.rs", "a5_a9_a_lock"),
+            ("tests/tests/memory_order/across_ctas.rs", "a9_turns"),
+        ],
         excuse: "",
     },
     Rule {
@@ -177,7 +198,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["A13_no_barrier"],
         model: &["families/BAR_sync", "families/BAR_missing"],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/shared_memory.rs",
+            "a13_the_barrier_between_writers_and_readers",
+        )],
         excuse: "",
     },
     Rule {
@@ -186,7 +210,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &[],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/across_ctas.rs",
+            "a14_a_flag_that_an_earlier_launch_left",
+        )],
         excuse: "",
     },
     Rule {
@@ -205,7 +232,7 @@ pub const ALL: &[Rule] = &[
             "proxies/B1_same_thread_thread_fence",
             "proxies/B1_writer_fences",
         ],
-        tests: &[("verify/model/tests/suite/compiled.rs", "b1_b7_bulk_store")],
+        tests: &[("tests/tests/memory_order/shared_memory.rs", "b1_stores_before_a_bulk_copy")],
         excuse: "",
     },
     Rule {
@@ -214,7 +241,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["B2_read_then_overwritten"],
         model: &["proxies/B2_async", "proxies/B2_none"],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/shared_memory.rs", "b2_reads_before_a_bulk_copy")],
         excuse: "",
     },
     Rule {
@@ -228,7 +255,7 @@ pub const ALL: &[Rule] = &[
             "proxies/B3_alias_reader",
             "proxies/B3_alias_writer",
         ],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/shared_memory.rs", "b3_aliases")],
         excuse: "",
     },
     Rule {
@@ -242,7 +269,7 @@ pub const ALL: &[Rule] = &[
             "proxies/B4_tensormap_no_release",
             "proxies/B4_tensormap_none",
         ],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/shared_memory.rs", "b4_an_edited_tensor_map")],
         excuse: "",
     },
     Rule {
@@ -260,7 +287,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["B6_read_while_loading"],
         model: &["async/B6_no_wait", "async/B6_wait"],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/shared_memory.rs",
+            "b6_the_destination_of_a_bulk_copy",
+        )],
         excuse: "",
     },
     Rule {
@@ -277,7 +307,10 @@ pub const ALL: &[Rule] = &[
             "async/B7_source_none",
             "async/B7_source_read",
         ],
-        tests: &[("verify/model/tests/suite/compiled.rs", "b1_b7_bulk_store")],
+        tests: &[(
+            "tests/tests/memory_order/shared_memory.rs",
+            "b7_b11_the_source_of_a_bulk_copy_is_written_again",
+        )],
         excuse: "",
     },
     Rule {
@@ -285,8 +318,14 @@ pub const ALL: &[Rule] = &[
         sequence: "`cp.async` destination read before its group or mbarrier completed **and** a barrier made other threads' copies visible",
         how: How::Types,
         emulator: &[],
-        model: &[],
-        tests: &[],
+        model: &[
+            "async/B8_wait_all",
+            "async/B8_no_wait",
+            "async/B8_barrier",
+            "async/B8_barrier_without_wait",
+            "async/B8_other_thread_waits",
+        ],
+        tests: &[("tests/tests/memory_order/shared_memory.rs", "b8_cp_async")],
         excuse: "",
     },
     Rule {
@@ -304,7 +343,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["B10_other_thread_waits"],
         model: &["async/B10_other_thread_waits"],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/shared_memory.rs", "b10_another_thread_waits")],
         excuse: "",
     },
     Rule {
@@ -313,7 +352,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["B11_refilled_staging"],
         model: &[],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/shared_memory.rs",
+            "b7_b11_the_source_of_a_bulk_copy_is_written_again",
+        )],
         excuse: "",
     },
     Rule {
@@ -327,7 +369,7 @@ pub const ALL: &[Rule] = &[
             "mbarrier/C1_init_relaxed_without",
             "mbarrier/C1_init_released",
         ],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/shared_memory.rs", "c1_initialised_before_it_is_used")],
         excuse: "",
     },
     Rule {
@@ -372,7 +414,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["C6_relaxed_wait"],
         model: &["mbarrier/relaxed_wait", "mbarrier/relaxed_wait_fence"],
-        tests: &[("verify/model/tests/suite/compiled.rs", "c6_mbarrier")],
+        tests: &[("tests/tests/memory_order/shared_memory.rs", "c6_a_relaxed_wait")],
         excuse: "",
     },
     Rule {
@@ -386,7 +428,7 @@ pub const ALL: &[Rule] = &[
             "mbarrier/C7_remote_cta",
             "mbarrier/C7_remote_wait_only",
         ],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/across_ctas.rs", "c7_a_remote_arrival")],
         excuse: "",
     },
     Rule {
@@ -449,7 +491,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["D1_no_fence_after_wait"],
         model: &["tcgen05/D1_commit_after", "tcgen05/D1_no_after", "tcgen05/D1_relaxed_wait"],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/tensor_memory.rs", "d1_a_load_behind_the_product")],
         excuse: "",
     },
     Rule {
@@ -458,7 +500,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["D2_no_fence_before_barrier"],
         model: &["tcgen05/D2_full", "tcgen05/D2_no_after", "tcgen05/D2_no_before"],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/tensor_memory.rs",
+            "d2_d3_an_accumulator_that_is_multiplied_into_while_it_is_loaded",
+        )],
         excuse: "",
     },
     Rule {
@@ -467,7 +512,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["D3_no_wait_for_load"],
         model: &["tcgen05/D3_no_wait"],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/tensor_memory.rs",
+            "d2_d3_an_accumulator_that_is_multiplied_into_while_it_is_loaded",
+        )],
         excuse: "",
     },
     Rule {
@@ -476,7 +524,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["D4_no_wait_for_store"],
         model: &["tcgen05/D4_st_fences_ld", "tcgen05/D4_st_ld", "tcgen05/D4_st_wait_ld_kind"],
-        tests: &[],
+        tests: &[("tests/tests/memory_order/tensor_memory.rs", "d4_a_store_to_tensor_memory")],
         excuse: "",
     },
     Rule {
@@ -485,7 +533,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["D5_no_commit"],
         model: &["tcgen05/D5_no_commit"],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/tensor_memory.rs",
+            "d5_a_product_that_nobody_waits_for",
+        )],
         excuse: "",
     },
     Rule {
@@ -494,7 +545,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["D6_stage_reused"],
         model: &["tcgen05/D6_stage_reuse", "tcgen05/D6_stage_reuse_plain_arrive"],
-        tests: &[],
+        tests: &[(
+            "tests/tests/memory_order/tensor_memory.rs",
+            "d6_operands_that_are_overwritten_while_they_are_read",
+        )],
         excuse: "",
     },
     Rule {
@@ -624,7 +678,10 @@ pub const ALL: &[Rule] = &[
             "families/CLUSTER_cluster_relaxed",
             "families/CLUSTER_cluster_fence_relaxed",
         ],
-        tests: &[],
+        tests: &[
+            ("tests/tests/memory_order/across_ctas.rs", "f2_the_cluster_s_barrier"),
+            ("tests/tests/memory_order/across_ctas.rs", "f2_a_relaxed_arrival"),
+        ],
         excuse: "",
     },
     Rule {

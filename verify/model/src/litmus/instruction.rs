@@ -3,12 +3,14 @@
 //! Only what the memory model sees is kept. Qualifiers that the model ignores (`.sync.aligned`,
 //! shapes, cache hints) are accepted where PTX has them; others are errors.
 
+mod asynchronous;
+
 use super::LitmusError;
 use super::lexer::{Line, Token};
 use super::parser::Parser;
 use crate::program::{
-    Address, Alu, Compare, Completion, Mbarrier, Modify, Op, Operand, Order, Phase, Proxy,
-    ProxyFence, Rmw, Semantics, Space, Tcgen05, Type,
+    Address, Alu, Compare, Modify, Op, Operand, Order, Proxy, ProxyFence, Rmw, Semantics, Space,
+    Type,
 };
 use crate::scope::Scope;
 
@@ -137,14 +139,17 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
             Op::Fence(Order { semantics: Semantics::Sc, scope }, false)
         }
         "fence" => fence(&mut q, reader)?,
-        "bar" | "barrier" if q.take("cluster") => cluster_barrier(&mut q)?,
+        "bar" | "barrier" if q.take("cluster") => asynchronous::cluster_barrier(&mut q)?,
         "bar" | "barrier" => {
             q.take_any(&["cta", "aligned"]);
             let waits = !q.take("arrive");
             if waits && !q.take("sync") {
                 return Err(q.error("`bar.sync` or `bar.arrive`"));
             }
-            let id = reader.line.small("the barrier's number")?;
+            let id = match reader.parser.compiled {
+                true => reader.operand()?,
+                false => Operand::Immediate(reader.line.small("the barrier's number")?.into()),
+            };
             let mut count = None;
             if reader.line.take(",") {
                 let place = reader.line.clone();
@@ -155,22 +160,22 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
             } else if !waits {
                 return Err(reader.line.expected("`, n`: how many threads take part"));
             }
-            Op::Barrier { id, count, waits }
+            Op::Barrier { id, count, waits, vote: None }
         }
-        "mbarrier" => mbarrier(&mut q, reader)?,
-        "cp" => bulk(&mut q, reader)?,
-        "red" => store_async(&mut q, reader)?,
+        "mbarrier" => asynchronous::mbarrier(&mut q, reader)?,
+        "cp" => asynchronous::copy(&mut q, reader)?,
+        "red" => asynchronous::store_async(&mut q, reader)?,
         "tensormap" if q.take("replace") => {
             q.words.clear();
             let to = reader.address()?;
             let value = reader.next_operand()?;
             Op::ReplaceTensorMap(to, value)
         }
-        "tcgen05" => tcgen05(&mut q, reader)?,
+        "tcgen05" => asynchronous::tcgen05(&mut q, reader)?,
         _ => {
             return Err(place.expected(
                 "an instruction of the format: mov, add, sub, and, or, xor, setp, bra, ld, st, atom, \
-                 red, fence, bar, barrier.cluster, mbarrier, cp.async.bulk, st.async, tensormap.replace, \
+                 red, fence, bar, barrier.cluster, mbarrier, cp.async, cp.async.bulk, st.async, tensormap.replace, \
                  tcgen05",
             ));
         }
@@ -274,7 +279,7 @@ impl Reader<'_, '_, '_> {
     fn proxy_of(&self, address: Address) -> Proxy {
         match address {
             Address::Named(view, _) => self.parser.program.views[view].proxy,
-            Address::Register(..) => Proxy::Generic,
+            _ => Proxy::Generic,
         }
     }
 
@@ -283,7 +288,7 @@ impl Reader<'_, '_, '_> {
             Address::Named(view, _) => {
                 Some(self.parser.program.memories[self.parser.program.views[view].memory].space)
             }
-            Address::Register(..) => None,
+            _ => None,
         }
     }
 
@@ -343,7 +348,7 @@ fn load_store(
     reader: &mut Reader<'_, '_, '_>,
 ) -> Result<Op, LitmusError> {
     if !load && q.take("async") {
-        return store_async(q, reader);
+        return asynchronous::store_async(q, reader);
     }
     let readonly = load && (q.take("nc") || q.take("proxy::readonly"));
     let constant = load && q.take("const");
@@ -539,209 +544,4 @@ fn fence(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, 
         }
     };
     Ok(Op::ProxyFence(kind))
-}
-
-fn cluster_barrier(q: &mut Qualifiers<'_>) -> Result<Op, LitmusError> {
-    q.take("aligned");
-    if q.take("wait") {
-        q.take("acquire");
-        return Ok(Op::ClusterWait);
-    }
-    if !q.take("arrive") {
-        return Err(q.error("`barrier.cluster.arrive` or `barrier.cluster.wait`"));
-    }
-    let relaxed = q.take("relaxed");
-    q.take("release");
-    Ok(Op::ClusterArrive(!relaxed))
-}
-
-fn mbarrier(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
-    q.take("b64");
-    let kind = if q.words.is_empty() { String::new() } else { q.words.remove(0) };
-    let release = Order { semantics: Semantics::Release, scope: Scope::Cta };
-    let acquire = Order { semantics: Semantics::Acquire, scope: Scope::Cta };
-    let relaxed = Order { semantics: Semantics::Relaxed, scope: Scope::Cta };
-    Ok(match kind.as_str() {
-        "init" => {
-            let at = reader.mbarrier()?;
-            let count = reader.next_operand()?;
-            Op::Mbarrier(Mbarrier::Init(count), Order::WEAK, at)
-        }
-        "arrive" => {
-            let expects = q.take("expect_tx");
-            let order = q.order(release, &["release", "relaxed"])?;
-            let mut state = None;
-            if reader.line.take_word("_") {
-                reader.comma()?;
-            } else if !matches!(reader.line.peek(), Some(Token::Sign("["))) {
-                state = Some(reader.register("the state")?);
-                reader.comma()?;
-            }
-            let at = reader.mbarrier()?;
-            let (mut count, mut expect) = (Operand::Immediate(1), ZERO);
-            if expects {
-                expect = reader.next_operand()?;
-            } else if reader.line.take(",") {
-                count = reader.operand()?;
-            }
-            Op::Mbarrier(Mbarrier::Arrive { state, count, expect }, order, at)
-        }
-        "expect_tx" => {
-            let order = q.order(relaxed, &["relaxed"])?;
-            let at = reader.mbarrier()?;
-            Op::Mbarrier(Mbarrier::ExpectTx(reader.next_operand()?), order, at)
-        }
-        "complete_tx" => {
-            let order = q.order(relaxed, &["relaxed"])?;
-            let at = reader.mbarrier()?;
-            Op::Mbarrier(Mbarrier::CompleteTx(reader.next_operand()?), order, at)
-        }
-        "test_wait" | "try_wait" => {
-            let parity = q.take("parity");
-            let order = q.order(acquire, &["acquire", "relaxed"])?;
-            let done = reader.register("the predicate")?;
-            reader.comma()?;
-            let at = reader.mbarrier()?;
-            let which = reader.next_operand()?;
-            let phase = if parity { Phase::Parity(which) } else { Phase::State(which) };
-            Op::Mbarrier(Mbarrier::Wait { done, phase }, order, at)
-        }
-        _ => {
-            return Err(
-                q.error("mbarrier.init, arrive, expect_tx, complete_tx, test_wait or try_wait")
-            );
-        }
-    })
-}
-
-fn bulk(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
-    let reduce = q.take("reduce");
-    if !q.take("async") || !q.take("bulk") {
-        return Err(q.error("`cp.async.bulk…` or `cp.reduce.async.bulk…`"));
-    }
-    if q.take("commit_group") {
-        return Ok(Op::CommitGroup);
-    }
-    if q.take("wait_group") {
-        let read = q.take("read");
-        let stay = reader.line.small("how many groups may stay")?;
-        return Ok(Op::WaitGroup(stay, read));
-    }
-    let tensor = q.take("tensor");
-    q.take_any(&["1d", "2d", "3d", "4d", "5d", "tile", "multicast::cluster"]);
-    q.take_any(&SPACES);
-    let group = q.take("bulk_group");
-    if !q.take("mbarrier::complete_tx::bytes") && !group {
-        return Err(q.error("`.mbarrier::complete_tx::bytes` or `.bulk_group`"));
-    }
-    let order = q.order(Order::WEAK, &["weak", "relaxed"])?;
-    let reduce = match reduce {
-        true => Some(q.find(Modify::named).ok_or_else(|| q.error("an operation, such as `.add`"))?),
-        false => None,
-    };
-    q.find(Type::named);
-    let to_place = reader.line.clone();
-    let to = reader.address()?;
-    reader.comma()?;
-    let from_place = reader.line.clone();
-    reader.line.sign("[")?;
-    let mut from = reader.place()?;
-    let mut map = None;
-    if tensor {
-        match reader.space_of(from) {
-            Some(Space::TensorMap) => {}
-            _ => return Err(from_place.expected("`[map]` or `[map, x]` with a tensormap location")),
-        }
-        map = Some(from);
-        if reader.line.take(",") {
-            from = reader.place()?;
-        }
-    }
-    reader.line.sign("]")?;
-    let mut bytes = None;
-    if reader.line.take(",") {
-        if !tensor || matches!(reader.line.peek(), Some(Token::Number(_))) {
-            bytes = Some(reader.line.small("how many bytes")?);
-            if !group {
-                reader.comma()?;
-            }
-        }
-    } else if !group || !tensor {
-        return Err(reader.line.expected("`,`"));
-    }
-    let bytes = bytes.unwrap_or(4);
-    if bytes == 0 || bytes > 64 {
-        return Err(to_place.expected("1 to 64 bytes"));
-    }
-    reader.fits(to, bytes, &to_place)?;
-    reader.fits(from, bytes, &from_place)?;
-    let completion =
-        if group { Completion::Group } else { Completion::Mbarrier(reader.mbarrier()?) };
-    Ok(Op::Bulk { to, from, bytes, completion, map, reduce, order })
-}
-
-fn store_async(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
-    q.take("async");
-    q.take("mmio");
-    let completes = q.take("mbarrier::complete_tx::bytes");
-    let reduce = q.find(Modify::named);
-    let default = if reduce.is_some() {
-        Order { semantics: Semantics::Relaxed, scope: Scope::Cluster }
-    } else {
-        Order::WEAK
-    };
-    let order = q.order(default, &["weak", "relaxed", "release"])?;
-    let ty = q.ty()?;
-    let to = reader.fitting(ty.bytes)?;
-    let value = reader.next_operand()?;
-    let mut mbarrier = None;
-    if completes {
-        reader.comma()?;
-        mbarrier = Some(reader.mbarrier()?);
-    }
-    Ok(Op::StoreAsync { to, value, ty, reduce, mbarrier, order })
-}
-
-fn tcgen05(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
-    let kind = if q.words.is_empty() { String::new() } else { q.words.remove(0) };
-    // Shapes, kinds and groups do not matter to the model.
-    q.words.clear();
-    let tensor = |space| space == Space::Tensor;
-    let shared = |space| matches!(space, Space::Shared(_));
-    let in_tensor = "a location declared `tensor`";
-    Ok(Op::Tcgen05(match kind.as_str() {
-        "ld" => {
-            let to = reader.register("the destination")?;
-            reader.comma()?;
-            Tcgen05::Load(to, reader.in_space(in_tensor, tensor)?)
-        }
-        "st" => {
-            let to = reader.in_space(in_tensor, tensor)?;
-            Tcgen05::Store(to, reader.next_operand()?)
-        }
-        "mma" => {
-            let d = reader.in_space(in_tensor, tensor)?;
-            let a = reader.next_address()?;
-            let b = reader.next_address()?;
-            let accumulate =
-                if reader.line.take(",") { reader.operand()? } else { Operand::Immediate(1) };
-            Tcgen05::Mma { d, a, b, accumulate }
-        }
-        "cp" => {
-            let to = reader.in_space(in_tensor, tensor)?;
-            reader.comma()?;
-            Tcgen05::Copy(to, reader.in_space("a location in shared memory", shared)?)
-        }
-        "commit" => Tcgen05::Commit(reader.mbarrier()?),
-        "wait::ld" => Tcgen05::WaitLoad,
-        "wait::st" => Tcgen05::WaitStore,
-        "fence::before_thread_sync" => Tcgen05::Before,
-        "fence::after_thread_sync" => Tcgen05::After,
-        _ => {
-            return Err(q.error(
-                "tcgen05.ld, st, mma, cp, commit, wait::ld, wait::st, fence::before_thread_sync or \
-                 fence::after_thread_sync",
-            ));
-        }
-    }))
 }

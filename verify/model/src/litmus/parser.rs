@@ -29,15 +29,14 @@ pub struct Parser {
 /// registers. `program` knows the locations, and its last thread the registers.
 pub fn compiled_instruction(
     program: &mut Program,
+    names: &HashMap<String, usize>,
     text: &str,
     file: &str,
     number: usize,
 ) -> Result<Op, LitmusError> {
-    let views =
-        program.views.iter().enumerate().map(|(at, view)| (view.name.clone(), at)).collect();
     let mut parser = Parser {
         program: std::mem::take(program),
-        views,
+        views: names.clone(),
         labels: HashMap::new(),
         jumps: vec![],
         hypothetical: false,

@@ -1,11 +1,12 @@
 //! Tests of the memory model as a whole: the corpus, a second implementation, mutants of the checker.
 
 mod choices;
-mod compiled;
 mod corpus;
 mod families;
+mod kernels;
 mod mutants;
 mod parser;
+mod pictures;
 mod random;
 mod scale;
 mod simple;

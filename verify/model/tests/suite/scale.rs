@@ -74,21 +74,25 @@ fn many_threads_get_their_verdicts() {
     let mut table = String::from("family  threads  forbidden, ms  allowed, ms\n");
     for name in ["SB", "MP", "LB", "IRIW"] {
         for threads in sizes(name) {
-            let mut times = vec![];
-            for strong in [true, false] {
+            let times = [true, false].map(|strong| {
                 let text = family(name, threads, strong);
-                let start = Instant::now();
-                let test = Test::parse(&text, "scale").unwrap_or_else(|error| panic!("{error}"));
-                let verdict = judge(&test.program, &test.condition, &Options::default())
-                    .unwrap_or_else(|error| panic!("{name} {threads}: {error}"));
-                times.push(start.elapsed().as_secs_f64() * 1e3);
-                assert_eq!(verdict.allowed, !strong, "{name} with {threads} threads");
-                assert_eq!(verdict.race, Some(false), "{name} with {threads} threads");
-            }
+                // The machine may be busy with something else: the best of some tries counts.
+                let mut best = f64::INFINITY;
+                for _ in 0..3 {
+                    let start = Instant::now();
+                    let test = Test::parse(&text, "scale").unwrap_or_else(|e| panic!("{e}"));
+                    let verdict = judge(&test.program, &test.condition, &Options::default())
+                        .unwrap_or_else(|error| panic!("{name} {threads}: {error}"));
+                    best = best.min(start.elapsed().as_secs_f64() * 1e3);
+                    assert_eq!(verdict.allowed, !strong, "{name} with {threads} threads");
+                    assert_eq!(verdict.race, Some(false), "{name} with {threads} threads");
+                }
+                best
+            });
             let _ =
                 writeln!(table, "{name:<6}  {threads:>7}  {:>13.1}  {:>11.1}", times[0], times[1]);
-            if threads <= 8 {
-                assert!(times.iter().all(|ms| *ms < 10_000.0), "{name} {threads}: {times:?} ms");
+            if cfg!(not(debug_assertions)) {
+                assert!(times.iter().all(|ms| *ms < 1000.0), "{name} {threads}: {times:?} ms");
             }
         }
     }

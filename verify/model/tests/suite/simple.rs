@@ -274,9 +274,10 @@ fn thread_runs(
                 open.push((at + 1, registers, events));
             }
             Op::Barrier { id, .. } => {
+                let id = value(*id) as u32;
                 let mut more = events.clone();
-                more.push(event(Kind::Arrive(*id), None, Order::WEAK));
-                let mut wait = event(Kind::Wait(*id), None, Order::WEAK);
+                more.push(event(Kind::Arrive(id), None, Order::WEAK));
+                let mut wait = event(Kind::Wait(id), None, Order::WEAK);
                 wait.at += 1;
                 more.push(wait);
                 open.push((at + 1, registers, more));

@@ -1,0 +1,203 @@
+//! mbarrier objects: eight bytes that hold a phase, the arrivals still to come and the bytes still to come.
+
+use super::Moment;
+use super::run::{End, Run};
+use crate::Error;
+use crate::event::{Kind, Object};
+use crate::options::{Clause, Clauses};
+use crate::program::{Address, Mbarrier, Order, Phase, Proxy, Semantics};
+use crate::scope::Scope;
+
+impl Run<'_> {
+    /// What this thread's last atomic operation left in the mbarrier object, if a read of the object cannot
+    /// return anything from before it. The one `init` came before, because the state tells of it; all
+    /// other writes are atomic and ordered (8.9.6), and the read comes after the thread's own (8.10.5).
+    pub(super) fn state_before(&self, read: usize) -> Option<State> {
+        let read = &self.events[read];
+        let access = read.access().filter(|access| access.object != Object::None)?;
+        if self.domain.options.clauses != Clauses::default() || !self.domain.is_made_once(access) {
+            return None;
+        }
+        let own = self.events.iter().rev().find(|event| {
+            !event.asynchronous
+                && event.is_write()
+                && event.access().is_some_and(|a| a.is_atomic() && a.overlaps_completely(access))
+                && event.step < read.step
+        })?;
+        own.access().map(|access| State::unpack(access.value)).filter(|state| state.is_live())
+    }
+
+    pub(super) fn mbarrier(
+        &mut self,
+        operation: &Mbarrier,
+        order: Order,
+        address: Address,
+        at: usize,
+    ) -> Result<End, Error> {
+        let mut access = self.access(address, 0, 8, order, Proxy::Generic)?;
+        access.object = Object::Update;
+        match operation {
+            Mbarrier::Init(count) => {
+                access.object = Object::Init;
+                access.value = State::new(self.value(*count)).pack();
+                self.push(Kind::Write(access), at, false, self.source(*count));
+            }
+            Mbarrier::Arrive { state, count, expect } => {
+                let [count, expect] = [*count, *expect].map(|operand| self.value(operand));
+                let new =
+                    |old| State::unpack(old).expect(expect as i64).arrive(count as i64).pack();
+                let Some((read, _, old)) = self.modify(access, at, false, 0, true, new)? else {
+                    return Ok(End::Cut);
+                };
+                if let Some(register) = state {
+                    self.set(*register, old, Self::bit(read));
+                }
+            }
+            Mbarrier::ExpectTx(bytes) => {
+                let bytes = self.value(*bytes) as i64;
+                let new = |old| State::unpack(old).expect(bytes).pack();
+                if self.modify(access, at, false, 0, true, new)?.is_none() {
+                    return Ok(End::Cut);
+                }
+            }
+            Mbarrier::CompleteTx(bytes) => {
+                let bytes = self.value(*bytes) as i64;
+                let new = |old| State::unpack(old).complete(bytes).pack();
+                if self.modify(access, at, false, 0, true, new)?.is_none() {
+                    return Ok(End::Cut);
+                }
+            }
+            Mbarrier::Wait { done, phase } => {
+                access.object = Object::Passed;
+                let Some((event, value)) = self.read(access, at, false)? else {
+                    return Ok(End::Cut);
+                };
+                let state = State::unpack(value);
+                let mut sources = Self::bit(event);
+                let passed = match phase {
+                    Phase::Parity(operand) => {
+                        sources |= self.source(*operand);
+                        state.is_live() && state.phase % 2 != (self.value(*operand) % 2) as u64
+                    }
+                    Phase::State(operand) => {
+                        sources |= self.source(*operand);
+                        state.is_live() && state.phase != State::unpack(self.value(*operand)).phase
+                    }
+                };
+                // A wait acquires only if it says that the phase is over.
+                if !passed && let Some(access) = self.events[event].access_mut() {
+                    access.object = Object::Pending;
+                    if self.domain.options.clauses.has(Clause::WaitAcquiresOnTrue) {
+                        access.order.semantics = Semantics::Relaxed;
+                    }
+                }
+                self.set(*done, u128::from(passed), sources);
+            }
+        }
+        Ok(End::Complete)
+    }
+
+    /// The arrival of an asynchronous operation on an mbarrier: `first` is the operation's first
+    /// event, `own` its accesses, which alone it orders (section 8.9.1.1).
+    pub(super) fn completes(
+        &mut self,
+        mbarrier: Address,
+        first: usize,
+        own: &[Moment],
+        new: impl Fn(State) -> State,
+        at: usize,
+    ) -> Result<End, Error> {
+        let order = Order { semantics: Semantics::Release, scope: Scope::Cluster };
+        let mut access = self.access(mbarrier, 0, 8, order, Proxy::Generic)?;
+        access.object = Object::Complete(first);
+        let new = |old| new(State::unpack(old)).pack();
+        let Some((read, write, _)) = self.modify(access, at, true, 0, true, new)? else {
+            return Ok(End::Cut);
+        };
+        for moment in own {
+            self.edges.push((*moment, Moment::Start(read)));
+            self.edges.push((*moment, Moment::Done(read)));
+            self.edges.push((*moment, Moment::Done(write)));
+        }
+        if !self.domain.options.clauses.has(Clause::CompleteTxOwnOnly) {
+            self.edges.push((Moment::Start(write), Moment::Done(write)));
+        }
+        Ok(End::Complete)
+    }
+}
+
+/// The state of an mbarrier object, as it is kept in its eight bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    phase: u64,
+    pending: i64,
+    expected: i64,
+    /// Bytes still to come.
+    bytes: i64,
+}
+
+impl State {
+    pub(super) fn new(count: u128) -> Self {
+        let count = (count & 0xffff) as i64;
+        Self { phase: 0, pending: count, expected: count, bytes: 0 }
+    }
+
+    pub(super) fn pack(self) -> u128 {
+        let bits = self.pending as u64 & 0xffff
+            | (self.expected as u64 & 0xffff) << 16
+            | (self.bytes as u64 & 0xff_ffff) << 32
+            | (self.phase & 0xff) << 56;
+        u128::from(bits)
+    }
+
+    pub(super) fn unpack(value: u128) -> Self {
+        let bits = value as u64;
+        Self {
+            phase: bits >> 56,
+            pending: (bits & 0xffff) as i64,
+            expected: (bits >> 16 & 0xffff) as i64,
+            bytes: (bits << 8) as i64 >> 40,
+        }
+    }
+
+    /// Whether the object, once in this state, can still come into that one: phases only go on, and within
+    /// one the arrivals to come only get fewer.
+    pub(super) fn may_become(self, value: u128) -> bool {
+        let later = State::unpack(value);
+        // Past half of what eight bits hold, phases may have wrapped.
+        self.phase >= 0x80
+            || later.phase > self.phase
+            || later.phase == self.phase && later.pending <= self.pending && later.is_live()
+    }
+
+    /// Whether there is an object.
+    pub(super) fn is_live(self) -> bool {
+        self.expected != 0
+    }
+
+    pub(super) fn expect(mut self, bytes: i64) -> Self {
+        self.bytes += bytes;
+        self
+    }
+
+    pub(super) fn arrive(mut self, count: i64) -> Self {
+        self.pending -= count;
+        self.end_phase()
+    }
+
+    pub(super) fn complete(mut self, bytes: i64) -> Self {
+        self.bytes -= bytes;
+        self.end_phase()
+    }
+
+    pub(super) fn end_phase(mut self) -> Self {
+        if !self.is_live() {
+            return State::unpack(0);
+        }
+        if self.pending == 0 && self.bytes == 0 {
+            self.phase = (self.phase + 1) & 0xff;
+            self.pending = self.expected;
+        }
+        self
+    }
+}
