@@ -154,6 +154,19 @@ impl<T: DeviceValue> Buffer<T> {
         unsafe { DeviceSliceMut::from_raw(self.device().id(), self.address(), self.len as u64) }
     }
 
+    /// The same memory by a second handle, whose accesses this one does not know of, nor it of this one's.
+    ///
+    /// It is for work that something else orders: other libraries, or waits that are given by hand
+    /// ([`Stream::wait_for`](crate::Stream::wait_for)). What is known of the contents is not shared either: a failed
+    /// writer spoils only the handle that it was given. The memory is freed after both handles and all their work.
+    ///
+    /// # Safety
+    /// 1. Accesses through the two handles of which one writes are ordered by the caller, host copies included.
+    /// 2. A kernel that gets the one as an argument that it writes does not get the other.
+    pub unsafe fn untracked_alias(&self) -> Self {
+        Self::from_allocation(Arc::new(Allocation::alias(&self.allocation)), self.len)
+    }
+
     fn check_len(&self, host: usize) -> Result<(), Error> {
         if self.len == host {
             Ok(())

@@ -324,6 +324,14 @@ impl Device {
         }
     }
 
+    /// Its number among the driver's GPUs; `None` for an emulator.
+    pub fn gpu_index(&self) -> Option<usize> {
+        match self.backend() {
+            Backend::Gpu(gpu) => Some(gpu.index()),
+            Backend::Emulator(_) => None,
+        }
+    }
+
     /// Whether it is an emulator.
     pub fn is_emulator(&self) -> bool {
         matches!(self.backend(), Backend::Emulator(_))

@@ -214,6 +214,10 @@ impl Gpu {
         Ok(Self { context, events, name: name.into(), compute_capability, limits })
     }
 
+    pub(crate) fn index(&self) -> usize {
+        self.context.ordinal()
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::{ALIGNMENT, Backend};
 use crate::module::Loaded;
-use crate::reservation::{Access, Failure, Fence, Reservation, Status, Usages};
+use crate::reservation::{Access, Failure, Fence, Reservation, Status, Usage, Usages};
 use crate::stream::{RawGraph, StreamFence, capture};
 use crate::{Device, Error};
 
@@ -58,6 +58,8 @@ pub(crate) struct Allocation {
     pooled: bool,
     /// Whether a stream gives it back.
     given_back: bool,
+    /// Whose memory it is, if it is not its own.
+    owner: Option<Arc<Allocation>>,
     reservation: Reservation<StreamFence>,
 }
 
@@ -70,7 +72,21 @@ impl Allocation {
 
     pub fn from_address(device: &Device, address: u64, pooled: bool) -> Self {
         let reservation = Reservation::new();
-        Self { device: device.clone(), address, pooled, given_back: false, reservation }
+        Self {
+            device: device.clone(),
+            address,
+            pooled,
+            given_back: false,
+            owner: None,
+            reservation,
+        }
+    }
+
+    /// The memory of `owner` with a reservation of its own.
+    pub fn alias(owner: &Arc<Allocation>) -> Self {
+        let mut alias = Self::from_address(&owner.device, owner.address, false);
+        alias.owner = Some(Arc::clone(owner));
+        alias
     }
 
     pub fn address(&self) -> u64 {
@@ -97,9 +113,30 @@ impl Resource for Allocation {
     }
 }
 
+/// Keeps the memory of `owner` where it is until `fences` have signalled.
+fn keep(owner: &Allocation, fences: Vec<StreamFence>) {
+    if fences.is_empty() {
+        return;
+    }
+    match owner.reservation.lock().reserve(fences.len()) {
+        Ok(mut guard) => {
+            for fence in fences {
+                // A slot is reserved for each.
+                let _ = guard.add(fence, Usage::Bookkeep);
+            }
+        }
+        Err(_) => fences.iter().for_each(|fence| {
+            // There was no memory for them. Whether they failed, their own handle has been asked.
+            let _ = fence.wait(None);
+        }),
+    }
+}
+
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if !self.given_back {
+        if let Some(owner) = self.owner.take() {
+            keep(&owner, pending(&self.reservation));
+        } else if !self.given_back {
             self.device.discard(Leftover::Memory(self.address), &self.reservation);
         }
     }
@@ -199,6 +236,17 @@ impl Drop for LoadedCode {
     }
 }
 
+/// The fences of a reservation that may not have signalled, asked for only where asking is allowed.
+fn pending(reservation: &Reservation<StreamFence>) -> Vec<StreamFence> {
+    if capture::is_going_on() {
+        let known = reservation.lock();
+        let fences = known.iter(Usages::ALL).map(|(fence, _)| fence);
+        fences.filter(|fence| fence.status() == Status::Pending).collect()
+    } else {
+        reservation.fences(Usages::ALL).into_iter().map(|(fence, _)| fence).collect()
+    }
+}
+
 /// What nobody owns any more.
 pub(crate) enum Leftover {
     Memory(u64),
@@ -239,13 +287,7 @@ impl Leftovers {
         reservation: &Reservation<StreamFence>,
         backend: &Backend,
     ) {
-        let pending: Vec<StreamFence> = if capture::is_going_on() {
-            let known = reservation.lock();
-            let fences = known.iter(Usages::ALL).map(|(fence, _)| fence);
-            fences.filter(|fence| fence.status() == Status::Pending).collect()
-        } else {
-            reservation.fences(Usages::ALL).into_iter().map(|(fence, _)| fence).collect()
-        };
+        let pending = pending(reservation);
         // A capture forbids to free, too.
         match pending.is_empty() && !capture::is_going_on() {
             true => leftover.give_back(backend),

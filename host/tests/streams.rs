@@ -247,6 +247,26 @@ fn what_is_dropped_in_use_is_given_back_later() {
 }
 
 #[test]
+fn an_alias_keeps_its_memory_and_nothing_else() {
+    let mut seen = [false; 2];
+    for seed in 0..64 {
+        let device = seeded(seed);
+        let [s1, s2] = [(); 2].map(|()| device.stream().unwrap());
+        let (mut data, mut copied) = (ones(&device), ones(&device));
+        // SAFETY: none; that the copy may come before or after the fill is what is looked at.
+        let alias = unsafe { data.untracked_alias() };
+        let copy = s1.copy(&alias, &mut copied).unwrap();
+        s2.fill(&mut data, 0).unwrap();
+        // Freed behind the copy, and so is what the alias is one of: reading what is freed would fail.
+        drop((alias, data));
+        let _room = Buffer::<f32>::poisoned(&device, 4).unwrap();
+        copy.synchronize().unwrap();
+        seen[usize::from(copied.to_vec().unwrap() == [0.0; 4])] = true;
+    }
+    assert_eq!(seen, [true; 2]);
+}
+
+#[test]
 fn memory_comes_and_goes_in_a_streams_order() {
     for seed in 0..16 {
         let device = seeded(seed);

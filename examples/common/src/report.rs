@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use baton_host::baton_emulator::Hazard;
 use baton_host::{Code, Device, Module};
 use serde_json::{Map, Value, json};
 
@@ -66,20 +67,30 @@ impl Report {
         let time = format!("{:.3?}{}", launch.elapsed, instructions.unwrap_or_default());
         self.row("time", time, seconds);
         self.json("instructions", launch.instructions);
-        self.hazards = launch.hazards.iter().map(ToString::to_string).collect();
-        self.json("hazards", self.hazards.clone());
+        self.hazards(&launch.hazards);
 
-        self.verified = outcome.is_verified();
         let shown = match &verdict.first {
             Some(first) => {
                 format!("no: {} of {} elements are wrong; {first}", verdict.wrong, verdict.elements)
             }
-            None if self.verified => format!("yes, all {} elements", verdict.elements),
+            None if outcome.is_verified() => format!("yes, all {} elements", verdict.elements),
             None => format!("no: {} hazards, see above", launch.hazards.len()),
         };
-        self.row("verified", shown, self.verified);
         self.json("elements", verdict.elements);
         self.json("wrong", verdict.wrong);
+        self.finish(outcome.is_verified(), shown)
+    }
+
+    /// Adds what the emulator found.
+    pub fn hazards(&mut self, hazards: &[Hazard]) {
+        self.hazards = hazards.iter().map(ToString::to_string).collect();
+        self.json("hazards", self.hazards.clone());
+    }
+
+    /// Ends the report of a program that has compared its results itself.
+    pub fn finish(mut self, verified: bool, shown: impl ToString) -> Self {
+        self.verified = verified;
+        self.row("verified", shown, verified);
         self
     }
 

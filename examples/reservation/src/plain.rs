@@ -1,0 +1,91 @@
+//! The rounds in plain cudarc: its streams, its buffers and its launches, which order what its events say.
+//!
+//! The launches are `unsafe` as all of cudarc's are, because nobody compares the arguments with the kernel. Order is no
+//! part of that: the events are kept so that the caller need not think of it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use baton_host::Binary;
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
+};
+use cudarc::nvrtc::Ptx;
+use reservation_kernel::THREADS;
+
+use crate::{CTAS, Size, Tally};
+
+/// Every launch has this shape.
+const SHAPE: LaunchConfig =
+    LaunchConfig { grid_dim: (CTAS, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
+
+/// Goes through the rounds on the GPU of that number, with the code that was compiled for it.
+///
+/// There has to be a driver: without, cudarc panics.
+pub fn run(gpu: usize, code: &Binary, size: Size) -> Result<Tally, DriverError> {
+    let context = CudaContext::new(gpu)?;
+    let module = context.load_module(match code.cubin {
+        Some(cubin) => Ptx::from_binary(cubin.to_vec()),
+        None => Ptx::from_src(code.ptx),
+    })?;
+    let [write, read] = [module.load_function("write_plain")?, module.load_function("read_plain")?];
+    rounds(&context, &write, &read, size)
+}
+
+fn rounds(
+    context: &Arc<CudaContext>,
+    write: &CudaFunction,
+    read: &CudaFunction,
+    size: Size,
+) -> Result<Tally, DriverError> {
+    let [writer, slow, quick] =
+        [context.new_stream()?, context.new_stream()?, context.new_stream()?];
+    let mut data = writer.alloc_zeros::<u32>(size.elements)?;
+    let counters = |stream: &Arc<CudaStream>| stream.alloc_zeros::<u32>((CTAS * THREADS) as usize);
+    let [mut slow_wrong, mut quick_wrong] = [counters(&slow)?, counters(&quick)?];
+
+    let start = Instant::now();
+    for round in 0..size.rounds {
+        set(&writer, write, &mut data, round)?;
+        look(&slow, read, &data, &mut slow_wrong, round, size.pauses)?;
+        look(&quick, read, &data, &mut quick_wrong, round, 0)?;
+    }
+    for stream in [&writer, &slow, &quick] {
+        stream.synchronize()?;
+    }
+    let elapsed = start.elapsed();
+
+    let mut wrong = 0;
+    for (stream, counter) in [(&slow, slow_wrong), (&quick, quick_wrong)] {
+        wrong += stream.clone_dtoh(&counter)?.into_iter().map(u64::from).sum::<u64>();
+    }
+    Ok(Tally { wrong, elapsed, hazards: Vec::new() })
+}
+
+fn set(
+    stream: &Arc<CudaStream>,
+    kernel: &CudaFunction,
+    data: &mut CudaSlice<u32>,
+    round: u32,
+) -> Result<(), DriverError> {
+    let len = data.len() as u64;
+    let mut launch = stream.launch_builder(kernel);
+    launch.arg(data).arg(&len).arg(&round);
+    // SAFETY: the arguments are those of `write_plain`.
+    unsafe { launch.launch(SHAPE) }.map(drop)
+}
+
+fn look(
+    stream: &Arc<CudaStream>,
+    kernel: &CudaFunction,
+    data: &CudaSlice<u32>,
+    wrong: &mut CudaSlice<u32>,
+    round: u32,
+    pauses: u32,
+) -> Result<(), DriverError> {
+    let len = data.len() as u64;
+    let mut launch = stream.launch_builder(kernel);
+    launch.arg(data).arg(&len).arg(wrong).arg(&round).arg(&pauses);
+    // SAFETY: the arguments are those of `read_plain`.
+    unsafe { launch.launch(SHAPE) }.map(drop)
+}
