@@ -4,7 +4,7 @@
 //! part of that: the events are kept so that the caller need not think of it.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use baton_host::Binary;
 use cudarc::driver::{
@@ -24,12 +24,39 @@ const SHAPE: LaunchConfig =
 /// There has to be a driver: without, cudarc panics.
 pub fn run(gpu: usize, code: &Binary, size: Size) -> Result<Tally, DriverError> {
     let context = CudaContext::new(gpu)?;
+    let [write, read] = kernels(&context, code)?;
+    rounds(&context, &write, &read, size)
+}
+
+/// What a launch of the reader costs: for each of `batches`, the time of `launches` on one stream, for one of them.
+pub fn launches(
+    gpu: usize,
+    code: &Binary,
+    launches: u32,
+    batches: u32,
+) -> Result<Vec<Duration>, DriverError> {
+    let context = CudaContext::new(gpu)?;
+    let [_, read] = kernels(&context, code)?;
+    let stream = context.new_stream()?;
+    let data = stream.alloc_zeros::<u32>(128)?;
+    let mut wrong = stream.alloc_zeros::<u32>((CTAS * THREADS) as usize)?;
+    let mut batch = || {
+        let start = Instant::now();
+        (0..launches).try_for_each(|_| look(&stream, &read, &data, &mut wrong, 0, 0))?;
+        stream.synchronize()?;
+        Ok(start.elapsed() / launches)
+    };
+    // The first one warms up.
+    batch()?;
+    (0..batches).map(|_| batch()).collect()
+}
+
+fn kernels(context: &Arc<CudaContext>, code: &Binary) -> Result<[CudaFunction; 2], DriverError> {
     let module = context.load_module(match code.cubin {
         Some(cubin) => Ptx::from_binary(cubin.to_vec()),
         None => Ptx::from_src(code.ptx),
     })?;
-    let [write, read] = [module.load_function("write_plain")?, module.load_function("read_plain")?];
-    rounds(&context, &write, &read, size)
+    Ok([module.load_function("write_plain")?, module.load_function("read_plain")?])
 }
 
 fn rounds(
