@@ -7,6 +7,8 @@ mod verdict;
 mod waiting;
 
 use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use baton_host::{Choice, Device, EmulatorOptions, Image, Module};
@@ -43,6 +45,10 @@ pub struct Options {
     /// End with one line of JSON instead of a table
     #[arg(long)]
     json: bool,
+
+    /// Write the line of JSON to this file too
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
 }
 
 impl Options {
@@ -76,6 +82,12 @@ impl Options {
                 return ExitCode::FAILURE;
             }
         };
+        if let Some(file) = &self.report
+            && let Err(error) = fs::write(file, report.json_line() + "\n")
+        {
+            eprintln!("error: the report cannot be written to `{}`: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
         if self.json {
             println!("{}", report.json_line());
         } else {

@@ -5,9 +5,10 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -110,6 +111,45 @@ pub fn executables(repository: &Repository, packages: &[&str]) -> Result<Vec<Pat
             .because("a package has no executable of its own name")
             .help("give its [[bin]] the package's name")
     })
+}
+
+/// An executable without its symbols and debug information, which are most of it. Where neither the toolchain nor the
+/// machine has a program for that, as it is.
+pub fn without_symbols(repository: &Repository, program: &Path) -> Result<Vec<u8>> {
+    let bare = program.with_extension("bare");
+    let strips = |mut command: Command| {
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    let stripped = objcopies(repository).into_iter().any(|objcopy| {
+        let mut command = Command::new(objcopy);
+        command.arg("--strip-all").args([program, &bare]);
+        strips(command)
+    });
+    let from = if stripped { &bare } else { program };
+    let bytes = fs::read(from).map_err(|error| Failure::file("read", from, &error));
+    if stripped {
+        // It is in the target folder, which is not precious.
+        let _ = fs::remove_file(&bare);
+    }
+    bytes
+}
+
+/// Programs that can strip, the toolchain's own first.
+fn objcopies(repository: &Repository) -> Vec<PathBuf> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
+    let sysroot = Command::new(rustc)
+        .args(["--print", "sysroot"])
+        .current_dir(repository.root())
+        .output()
+        .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        .unwrap_or_default();
+    let targets = fs::read_dir(Path::new(&sysroot).join("lib/rustlib"));
+    let own = targets.into_iter().flatten().flatten().map(|target| target.path());
+    own.map(|target| target.join("bin/rust-objcopy"))
+        .filter(|objcopy| objcopy.is_file())
+        .chain([PathBuf::from("objcopy")])
+        .collect()
 }
 
 /// Calls `each` with every line until the pipe closes; a line that is no UTF-8 is shown as far as it is.

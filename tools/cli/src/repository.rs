@@ -18,7 +18,7 @@ pub struct Repository {
 }
 
 /// A package below `examples/` that has a program to run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Example {
     /// Name of the package, of its folder and of its executable.
     pub name: String,
@@ -28,6 +28,27 @@ pub struct Example {
     pub targets: Vec<String>,
     /// Folder of its kernel crate.
     pub kernel: PathBuf,
+    /// Its place among the runs of a bundle (`package.metadata.baton.rank`); low ones come first.
+    pub rank: u64,
+    /// How a bundle runs it (`package.metadata.baton.bundle`).
+    pub runs: Vec<BundledRun>,
+}
+
+/// One run of an example in a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BundledRun {
+    /// Arguments beside those that all examples take.
+    pub arguments: String,
+    /// The same where there is little time, as on the emulator.
+    pub tiny: String,
+    /// It is ended after so many seconds.
+    pub seconds: u64,
+}
+
+impl Default for BundledRun {
+    fn default() -> Self {
+        Self { arguments: String::new(), tiny: String::new(), seconds: 60 }
+    }
 }
 
 impl Repository {
@@ -105,8 +126,24 @@ fn example(package: &Value, examples: &Path) -> Option<(u64, Example)> {
         description: package["description"].as_str().unwrap_or("(no description)").to_owned(),
         targets: targets.filter_map(Value::as_str).map(str::to_owned).collect(),
         kernel: folder.join("kernel"),
+        rank: ours["rank"].as_u64().unwrap_or(u64::MAX),
+        runs: bundled_runs(&ours["bundle"]),
     };
     Some((ours["order"].as_u64().unwrap_or(u64::MAX), example))
+}
+
+/// The runs that a manifest lists; one without arguments where it lists none.
+fn bundled_runs(listed: &Value) -> Vec<BundledRun> {
+    let text = |run: &Value, key: &str| run[key].as_str().unwrap_or_default().to_owned();
+    let run = |run: &Value| BundledRun {
+        arguments: text(run, "arguments"),
+        tiny: text(run, "tiny"),
+        seconds: run["seconds"].as_u64().unwrap_or(BundledRun::default().seconds),
+    };
+    match listed.as_array() {
+        Some(listed) if !listed.is_empty() => listed.iter().map(run).collect(),
+        _ => vec![BundledRun::default()],
+    }
 }
 
 fn unknown_example(name: &str, names: &[String]) -> Failure {
@@ -155,6 +192,14 @@ mod tests {
         let text = unknown_example("rang", &names).to_string();
         assert!(text.contains("did you mean `ring`?"), "{text}");
         assert!(text.contains("the examples are: ring, bulk-copy"), "{text}");
+    }
+
+    #[test]
+    fn runs_are_read_and_default_to_one() {
+        let listed = serde_json::json!([{ "arguments": "--n 5", "seconds": 7 }]);
+        let run = BundledRun { arguments: "--n 5".into(), tiny: String::new(), seconds: 7 };
+        assert_eq!(bundled_runs(&listed), [run]);
+        assert_eq!(bundled_runs(&Value::Null), [BundledRun::default()]);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! `baton bundle`: examples as executables, for a GPU machine that has no Rust.
 //!
-//! A bundle is a folder: the release executables with their kernels inside, a script that runs them
-//! one after the other and writes one JSON log, and a page that says how. Each program takes
-//! `--device` and `--json`; with the latter it ends with one line that is a JSON object.
+//! A bundle is a folder: the release executables with their kernels inside, a plan of what to run with which arguments
+//! and for how long, a script that does so and writes one readable log and one JSON log, and a page that says how. Each
+//! program takes `--device` and `--report FILE`, to which it writes a line that is a JSON object.
+//!
+//! What an example is run with stands in its manifest (`package.metadata.baton.bundle`). Examples whose kernels are for
+//! another GPU than the bundle is for stay in the plan, as skipped.
 //!
 //! The folder appears whole or not at all.
 
@@ -15,11 +18,11 @@ use clap::Args;
 use serde_json::json;
 
 use crate::commands::doctor;
-use crate::repository::Repository;
+use crate::repository::{Example, Repository};
 use crate::{Failure, Result, cargo, exit_code, output};
 
-/// What a bundle holds unless the user names something else: the examples that run on Hopper.
-const EXAMPLES: [&str; 3] = ["message-passing", "ring", "bulk-copy"];
+/// What a bundle may come to.
+const LIMIT: usize = 60 << 20;
 
 const SCRIPT: &str = include_str!("bundle/run.sh");
 const PAGE: &str = include_str!("bundle/README.md");
@@ -35,7 +38,7 @@ pub struct Arguments {
     #[arg(long, default_value = "sm_90a")]
     arch: Arch,
 
-    /// Examples to pack [default: message-passing ring bulk-copy]
+    /// Examples to pack [default: all that have kernels for the target]
     #[arg(value_name = "EXAMPLE")]
     examples: Vec<String>,
 }
@@ -48,33 +51,67 @@ impl Arguments {
                 .help("name a folder that does not exist, or remove this one"));
         }
         let repository = Repository::find()?;
-        let names: Vec<&str> = match self.examples.as_slice() {
-            [] => EXAMPLES.to_vec(),
-            examples => examples.iter().map(String::as_str).collect(),
+        let mut examples = match self.examples.as_slice() {
+            [] => repository.examples()?,
+            names => names.iter().map(|name| repository.example(name)).collect::<Result<_>>()?,
         };
-        for name in &names {
-            repository.example(name)?;
-        }
+        // The order of equal ranks is that of the list.
+        examples.sort_by_key(|example| example.rank);
+        let (packed, skipped): (Vec<_>, Vec<_>) = match self.examples.as_slice() {
+            [] => examples.into_iter().partition(|example| runs_on(example, self.arch)),
+            _ => (examples, Vec::new()),
+        };
         doctor::provision(&repository)?;
 
+        let names: Vec<&str> = packed.iter().map(|example| example.name.as_str()).collect();
         let mut programs = Vec::new();
-        for (name, path) in names.iter().zip(cargo::executables(&repository, &names)?) {
-            let program = fs::read(&path).map_err(|error| Failure::file("read", &path, &error))?;
+        for (example, path) in packed.iter().zip(cargo::executables(&repository, &names)?) {
+            let program = cargo::without_symbols(&repository, &path)?;
             if !has_kernels_for(&program, self.arch) {
                 return Err(Failure::new(
                     exit_code::BUILD,
-                    format!("`{name}` has no kernels for {}", self.arch),
+                    format!("`{}` has no kernels for {}", example.name, self.arch),
                 )
                 .help("its build.rs names the targets that it is built for"));
             }
-            programs.push((*name, program));
+            programs.push(Packed { example: example.clone(), program });
         }
-        write_bundle(&self.out, self.arch, &programs)?;
+        let bytes: usize = programs.iter().map(|packed| packed.program.len()).sum();
+        if bytes > LIMIT {
+            let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
+            return Err(Failure::new(
+                exit_code::FAILED,
+                format!("the bundle would have {} MiB", mebibytes(bytes)),
+            )
+            .because(format!("it may have {} MiB", mebibytes(LIMIT)))
+            .help(
+                "name fewer examples, or put `objcopy` on the PATH: symbols make most of a program",
+            ));
+        }
+        write_bundle(&self.out, self.arch, &programs, &skipped)?;
         let names = names.join(", ");
         output::line(format_args!("{}: {names} for {}", self.out.display(), self.arch))?;
+        for example in &skipped {
+            output::line(format_args!("not packed: {}, which {}", example.name, needs(example)))?;
+        }
         output::line("copy it to the GPU machine and start run.sh there")?;
         Ok(exit_code::SUCCESS)
     }
+}
+
+/// An example with its executable.
+struct Packed {
+    example: Example,
+    program: Vec<u8>,
+}
+
+/// Whether an example's kernels are written for the target.
+fn runs_on(example: &Example, arch: Arch) -> bool {
+    example.targets.iter().any(|target| target == arch.name())
+}
+
+fn needs(example: &Example) -> String {
+    format!("needs a GPU of {}", example.targets.join(" or "))
 }
 
 /// Whether PTX for the target lies in an executable (it is embedded as text).
@@ -85,8 +122,8 @@ fn has_kernels_for(program: &[u8], arch: Arch) -> bool {
 }
 
 /// The newest version of the C library that the programs ask for.
-fn c_library(programs: &[(&str, Vec<u8>)]) -> Option<(u32, u32)> {
-    let versions = programs.iter().flat_map(|(_, program)| occurrences(program, b"GLIBC_"));
+fn c_library<'a>(programs: impl Iterator<Item = &'a [u8]>) -> Option<(u32, u32)> {
+    let versions = programs.flat_map(|program| occurrences(program, b"GLIBC_"));
     versions.filter_map(version).max()
 }
 
@@ -102,7 +139,33 @@ fn occurrences<'a>(bytes: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = &'a 
     windows.filter(move |(_, window)| *window == word).map(move |(at, _)| &bytes[at + word.len()..])
 }
 
-fn write_bundle(out: &Path, arch: Arch, programs: &[(&str, Vec<u8>)]) -> Result<()> {
+/// The lines of the plan; `|` stands between the fields, in none of which it may be.
+fn plan(programs: &[Packed], skipped: &[Example]) -> Result<String> {
+    let mut plan = String::new();
+    let mut line = |fields: [&str; 4]| {
+        if fields.iter().any(|field| field.contains(['|', '\n'])) {
+            return Err(Failure::new(
+                exit_code::BUILD,
+                format!("the arguments of `{}` cannot stand in a plan", fields[1]),
+            )
+            .help("leave out `|` and line ends in package.metadata.baton.bundle"));
+        }
+        plan += &fields.join("|");
+        plan += "\n";
+        Ok(())
+    };
+    for example in skipped {
+        line(["skip", &example.name, &needs(example), ""])?;
+    }
+    for Packed { example, .. } in programs {
+        for run in &example.runs {
+            line([&run.seconds.to_string(), &example.name, &run.arguments, &run.tiny])?;
+        }
+    }
+    Ok(plan)
+}
+
+fn write_bundle(out: &Path, arch: Arch, programs: &[Packed], skipped: &[Example]) -> Result<()> {
     let name = out
         .file_name()
         .ok_or_else(|| Failure::usage(format!("`{}` cannot name a new folder", out.display())))?;
@@ -112,7 +175,7 @@ fn write_bundle(out: &Path, arch: Arch, programs: &[(&str, Vec<u8>)]) -> Result<
     };
     fs::create_dir_all(parent).map_err(|error| Failure::file("make the folder", parent, &error))?;
     let partial = parent.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
-    let written = fill(&partial, arch, programs).and_then(|()| {
+    let written = fill(&partial, arch, programs, skipped).and_then(|()| {
         fs::rename(&partial, out).map_err(|error| Failure::file("make the folder", out, &error))
     });
     if written.is_err() {
@@ -122,7 +185,7 @@ fn write_bundle(out: &Path, arch: Arch, programs: &[(&str, Vec<u8>)]) -> Result<
     written
 }
 
-fn fill(folder: &Path, arch: Arch, programs: &[(&str, Vec<u8>)]) -> Result<()> {
+fn fill(folder: &Path, arch: Arch, programs: &[Packed], skipped: &[Example]) -> Result<()> {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).map_err(|error| Failure::file("make the folder", &bin, &error))?;
     let write = |path: PathBuf, bytes: &[u8], mode: u32| {
@@ -130,81 +193,40 @@ fn fill(folder: &Path, arch: Arch, programs: &[(&str, Vec<u8>)]) -> Result<()> {
             .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(mode)))
             .map_err(|error| Failure::file("write", &path, &error))
     };
-    for (name, program) in programs {
-        write(bin.join(name), program, 0o755)?;
+    for Packed { example, program } in programs {
+        write(bin.join(&example.name), program, 0o755)?;
     }
-    let names: Vec<&str> = programs.iter().map(|(name, _)| *name).collect();
-    let c_library = c_library(programs).map(|(major, minor)| format!("{major}.{minor}"));
+    let names: Vec<&str> = programs.iter().map(|packed| packed.example.name.as_str()).collect();
+    let left_out: Vec<&str> = skipped.iter().map(|example| example.name.as_str()).collect();
+    let c_library = c_library(programs.iter().map(|packed| packed.program.as_slice()))
+        .map(|(major, minor)| format!("{major}.{minor}"));
     let contents = json!({
         "baton": env!("CARGO_PKG_VERSION"),
         "target": arch.name(),
         "glibc": c_library,
         "programs": names,
+        "skipped": left_out,
     });
-    let list: String = names.iter().map(|name| format!("- `bin/{name}`\n")).collect();
+    let list: String = programs
+        .iter()
+        .map(|Packed { example, .. }| {
+            format!("- `bin/{}`: {}\n", example.name, example.description)
+        })
+        .collect();
+    let skipped_list: String = skipped
+        .iter()
+        .map(|example| format!("\nNot in this bundle: {}, which {}.", example.name, needs(example)))
+        .collect();
     let page = PAGE
         .replace("{target}", arch.name())
         .replace("{programs}", list.trim_end())
+        .replace("{skipped}", &skipped_list)
         .replace("{glibc}", c_library.as_deref().unwrap_or("(any)"));
     write(folder.join("bundle.json"), format!("{contents}\n").as_bytes(), 0o644)?;
+    write(folder.join("plan"), plan(programs, skipped)?.as_bytes(), 0o644)?;
     write(folder.join("run.sh"), SCRIPT.as_bytes(), 0o755)?;
-    write(folder.join("README.md"), page.as_bytes(), 0o644)
+    write(folder.join("README.md"), format!("{}\n", page.trim_end()).as_bytes(), 0o644)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_target_is_recognised_in_full() {
-        assert!(has_kernels_for(b"\x7fELF.. .version 8.0\n.target sm_90a\n", Arch::Sm90a));
-        assert!(!has_kernels_for(b".target sm_90a\n", Arch::Sm90));
-        assert!(!has_kernels_for(b"no kernels", Arch::Sm90a));
-    }
-
-    #[test]
-    fn the_newest_c_library_counts() {
-        let programs = [("a", b"GLIBC_2.9\0GLIBC_2.34\0GLIBC_PRIVATE\0".to_vec())];
-        assert_eq!(c_library(&programs), Some((2, 34)));
-    }
-
-    /// Programs that behave like examples, and one that prints what JSON has to escape and fails.
-    #[test]
-    fn the_script_logs_every_program_and_fails_when_one_does() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("deep/bundle");
-        let good = b"#!/bin/sh\necho \"hello $*\"\necho '{\"verified\": true}'\n".to_vec();
-        let bad =
-            b"#!/bin/sh\nprintf 'tab\\there \"quoted\" back\\\\slash\\n' >&2\nexit 3\n".to_vec();
-
-        write_bundle(&out, Arch::Sm90a, &[("a-good", good.clone()), ("b-bad", bad)]).unwrap();
-        let (status, log) = run_script(&out);
-        assert_eq!(status, Some(1));
-        assert_eq!((&log["passed"], &log["failed"]), (&json!(1), &json!(1)));
-        assert_eq!(log["bundle"]["target"], json!("sm_90a"));
-        assert_eq!(log["runs"][0]["program"], json!("a-good"));
-        assert_eq!(log["runs"][0]["report"], json!({"verified": true}));
-        assert_eq!(log["runs"][0]["output"], json!("hello --device emulator --json"));
-        assert_eq!(log["runs"][1]["exit_code"], json!(3));
-        assert_eq!(log["runs"][1]["report"], json!(null));
-        assert_eq!(log["runs"][1]["errors"], json!("tab\there \"quoted\" back\\slash"));
-
-        let out = folder.path().join("all-good");
-        write_bundle(&out, Arch::Sm90a, &[("good", good)]).unwrap();
-        assert_eq!(run_script(&out).0, Some(0));
-        let entries = fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(entries, 2, "nothing is left over beside the two bundles");
-    }
-
-    fn run_script(bundle: &Path) -> (Option<i32>, serde_json::Value) {
-        let log = bundle.join("log.json");
-        let output = std::process::Command::new(bundle.join("run.sh"))
-            .args(["--log".as_ref(), log.as_os_str()])
-            .args(["--device", "emulator"])
-            .output()
-            .unwrap();
-        let text = fs::read_to_string(&log).unwrap();
-        let json = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}:\n{text}"));
-        (output.status.code(), json)
-    }
-}
+mod tests;
