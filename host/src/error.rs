@@ -239,6 +239,21 @@ pub enum Error {
         hint: &'static str,
     },
 
+    /// A tensor that its buffer cannot hold.
+    #[error(
+        "a tensor of {dims:?} elements with strides of {strides:?} elements does not fit a buffer of {len}: its last element would be number {last}"
+    )]
+    TensorDoesNotFit {
+        /// Elements in each dimension, the innermost first.
+        dims: Vec<u64>,
+        /// Elements from one index to the next, in dimensions 1 and up.
+        strides: Vec<u64>,
+        /// The number of the last element, from 0.
+        last: u128,
+        /// Elements of the buffer.
+        len: usize,
+    },
+
     /// A tensor that the tensor unit cannot address.
     #[error("{what}: {reason}")]
     BadTensorMap {

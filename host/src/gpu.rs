@@ -25,7 +25,7 @@ use crate::device::Memory;
 use crate::error::{BadLaunch, Error};
 use crate::image::{self, Binary, Candidate, Image};
 use crate::launch::{Grid, LaunchReport, Limits, Occupancy};
-use crate::tensor_map;
+use crate::tensor_map::{self, Im2colDesc};
 
 use event::EventPool;
 
@@ -482,6 +482,33 @@ impl Gpu {
                 tensor_map::driver::swizzle(map.swizzle),
                 tensor_map::driver::l2_promotion(map.l2_promotion),
                 tensor_map::driver::oob_fill(map.oob_fill),
+            )
+        };
+        result.result().map(|()| EncodedTensorMap(encoded.opaque)).map_err(text)
+    }
+
+    pub(crate) fn encode_im2col(&self, map: &Im2colDesc) -> Result<EncodedTensorMap, String> {
+        self.bind("encoding a tensor map").map_err(|error| error.to_string())?;
+        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
+        let tensor = &map.tensor;
+        // SAFETY: as above; the corners have an entry for each dimension between the first and the last.
+        let result = unsafe {
+            sys::cuTensorMapEncodeIm2col(
+                &mut encoded,
+                tensor_map::driver::data_type(tensor.data_type),
+                tensor.rank,
+                ptr::with_exposed_provenance_mut(tensor.global_address as usize),
+                tensor.global_dims.as_ptr(),
+                tensor.global_strides.as_ptr(),
+                map.lower_corner.as_ptr(),
+                map.upper_corner.as_ptr(),
+                map.channels,
+                map.pixels,
+                tensor.element_strides.as_ptr(),
+                tensor_map::driver::interleave(tensor.interleave),
+                tensor_map::driver::swizzle(tensor.swizzle),
+                tensor_map::driver::l2_promotion(tensor.l2_promotion),
+                tensor_map::driver::oob_fill(tensor.oob_fill),
             )
         };
         result.result().map(|()| EncodedTensorMap(encoded.opaque)).map_err(text)

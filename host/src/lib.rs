@@ -57,6 +57,7 @@ mod sync_buffer;
 mod tensor_map;
 
 pub use baton_emulator;
+pub use baton_emulator::tensor_map::{DataType, Interleave, L2Promotion, OobFill, Swizzle};
 pub use buffer::{Buffer, POISON};
 pub use device::{Choice, Device, DeviceInfo};
 pub use emulator::EmulatorOptions;
@@ -70,4 +71,4 @@ pub use stream::{
     StreamReport, Write, WriteTiles, Zeroed, read, read_tiles, write, write_tiles, zeroed,
 };
 pub use sync_buffer::SyncBuffer;
-pub use tensor_map::Matrix;
+pub use tensor_map::{EncodedMap, Im2col, Matrix, Tiled};

@@ -8,13 +8,13 @@ use std::time::Duration;
 use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
 use baton::tile::Tile;
 use baton_host::{
-    BadLaunch, Binary, Buffer, Choice, Code, Device, EmulatorOptions, Error, Image, KernelInfo,
-    Matrix, Occupancy,
+    BadLaunch, Binary, Buffer, Choice, Code, DataType, Device, EmulatorOptions, Error, Image,
+    Interleave, KernelInfo, L2Promotion, Matrix, Occupancy, OobFill, Swizzle, Tiled,
 };
 
 mod stand_in;
 
-use stand_in::{Driver, allocations, log, with};
+use stand_in::{Driver, allocations, asked, fail, log, with};
 
 static INFOS: [KernelInfo; 3] = [kernel("scale"), kernel("cluster"), kernel("missing")];
 
@@ -314,13 +314,147 @@ fn tensor_maps_are_encoded_by_the_driver() {
         let device = Device::gpu(0).unwrap();
         let buffer = Buffer::<f32>::zeroed(&device, 100 * 72).unwrap();
         let matrix = Matrix::new(100, 70).with_pitch(72);
-        let map = buffer.tensor_map::<Tile<f32, 64, 64>>(matrix).unwrap();
-        // float32, address, 70 x 100, stride, box of a panel, element strides, no interleave,
-        // 128-byte swizzle, 256 bytes of L2, zeros.
-        let address = buffer.as_arg().address();
-        assert_eq!(map.encoded().0[..12], [7, address, 70, 100, 288, 32, 64, 1, 0, 3, 3, 0]);
+        let log = asked(|| {
+            let map = buffer.tensor_map::<Tile<f32, 64, 64>>(matrix).unwrap();
+            assert_eq!(map.encoded().0[..2], [7, buffer.as_arg().address()]);
+        });
+        // A box is a panel; 128-byte swizzle, 256 bytes of L2, zeros.
+        let expected = "tiled map: type 7 dims [70, 100] strides [288] box [32, 64] steps [1, 1] \
+                        interleave 0 swizzle 3 L2 3 fill 0";
+        assert_eq!(log, [expected]);
         // The rules are checked before the driver is asked, which would only say "invalid".
         let error = buffer.tensor_map::<Tile<f32, 64, 64>>(Matrix::new(100, 70)).unwrap_err();
         assert!(error.to_string().contains("multiple of 16"), "{error}");
+    });
+}
+
+/// A buffer of this element type, described in one dimension.
+fn one_dimension<T: baton::tile::Element + baton::launch::DeviceValue>(device: &Device) -> String {
+    let buffer = Buffer::<T>::zeroed(device, 64).unwrap();
+    let log = asked(|| drop(buffer.tiled(&[64], &[32]).encode().unwrap()));
+    log.last().unwrap().split(' ').nth(3).unwrap().to_owned()
+}
+
+#[test]
+fn every_field_of_a_tiled_map_reaches_the_driver() {
+    with(Driver::StandIn, &[], "every_field_of_a_tiled_map_reaches_the_driver", || {
+        let device = Device::gpu(0).unwrap();
+        // The driver's numbers.
+        assert_eq!(one_dimension::<u8>(&device), "0");
+        assert_eq!(one_dimension::<u16>(&device), "1");
+        assert_eq!(one_dimension::<u32>(&device), "2");
+        assert_eq!(one_dimension::<i32>(&device), "3");
+        assert_eq!(one_dimension::<u64>(&device), "4");
+        assert_eq!(one_dimension::<i64>(&device), "5");
+        assert_eq!(one_dimension::<baton::float::f16>(&device), "6");
+        assert_eq!(one_dimension::<f32>(&device), "7");
+        assert_eq!(one_dimension::<f64>(&device), "8");
+        assert_eq!(one_dimension::<baton::float::bf16>(&device), "9");
+
+        let mut buffer = Buffer::<f32>::zeroed(&device, 16 * 10 * 9 * 8 * 7).unwrap();
+        let full = "tiled map: type 11 dims [16, 10, 9, 8, 7] strides [64, 640, 5760, 46080] box [8, 4, 3, 2, 1] \
+                    steps [1, 2, 1, 1, 8] interleave 0 swizzle 1 L2 2 fill 1";
+        let log = asked(|| {
+            let map = buffer
+                .tiled_mut(&[16, 10, 9, 8, 7], &[8, 4, 3, 2, 1])
+                .data_type(DataType::Tf32)
+                .element_strides(&[1, 2, 1, 1, 8])
+                .swizzle(Swizzle::B32)
+                .l2_promotion(L2Promotion::B128)
+                .fill(OobFill::Nan)
+                .encode()
+                .unwrap();
+            // Every second of four in one dimension.
+            assert_eq!(map.bytes(), 8 * 2 * 3 * 2 * 4);
+            assert_eq!(map.words()[0], 11);
+        });
+        assert_eq!(log, [full]);
+
+        let swizzles = [
+            (Swizzle::None, 0),
+            (Swizzle::B32, 1),
+            (Swizzle::B64, 2),
+            (Swizzle::B128, 3),
+            (Swizzle::B128Atom32, 4),
+            (Swizzle::B128Atom32Flip8, 5),
+            (Swizzle::B128Atom64, 6),
+        ];
+        for (swizzle, number) in swizzles {
+            let log = asked(|| {
+                drop(buffer.tiled(&[16, 70], &[8, 64]).swizzle(swizzle).encode().unwrap());
+            });
+            assert!(log[0].contains(&format!("swizzle {number} ")), "{log:?}");
+        }
+        for (interleave, swizzle, number) in
+            [(Interleave::B16, Swizzle::None, 1), (Interleave::B32, Swizzle::B32, 2)]
+        {
+            let log = asked(|| {
+                let map = buffer.tiled(&[16, 10, 9], &[8, 4, 3]).swizzle(swizzle);
+                // SAFETY: the stand-in puts nothing anywhere.
+                drop(unsafe { map.interleave(interleave) }.encode().unwrap());
+            });
+            assert!(log[0].contains(&format!("interleave {number} ")), "{log:?}");
+        }
+    });
+}
+
+#[test]
+fn every_field_of_an_im2col_map_reaches_the_driver() {
+    with(Driver::StandIn, &[], "every_field_of_an_im2col_map_reaches_the_driver", || {
+        let device = Device::gpu(0).unwrap();
+        let buffer = Buffer::<f32>::zeroed(&device, 64 * 14 * 12 * 3).unwrap();
+        let map = || {
+            let map = buffer.im2col(&[64, 14, 12, 3], 32, 128).swizzle(Swizzle::B128);
+            map.lower_corner(&[-1, -2]).upper_corner(&[-3, -4]).element_strides(&[1, 2, 2, 1])
+        };
+        let log = asked(|| {
+            let map = map().l2_promotion(L2Promotion::B64).fill(OobFill::Nan).encode().unwrap();
+            assert_eq!(map.bytes(), 32 * 128 * 4);
+        });
+        let expected = "im2col map: type 7 dims [64, 14, 12, 3] strides [256, 3584, 43008] corners [-1, -2] [-3, -4] \
+                        channels 32 pixels 128 steps [1, 2, 2, 1] interleave 0 swizzle 3 L2 1 fill 1";
+        assert_eq!(log, [expected]);
+        // What the rules refuse does not reach the driver.
+        let log = asked(|| {
+            let error = map().upper_corner(&[0, 200]).encode().unwrap_err();
+            assert!(error.to_string().contains("upper corner is 200 in dimension 2"), "{error}");
+        });
+        assert!(log.is_empty(), "{log:?}");
+        fail("cuTensorMapEncodeIm2col:1");
+        assert!(matches!(map().encode(), Err(Error::BadTensorMap { .. })));
+    });
+}
+
+/// The rule that a description breaks, on both devices: the texts are the same but for the address.
+#[test]
+fn both_devices_refuse_the_same_tensors() {
+    with(Driver::StandIn, &[], "both_devices_refuse_the_same_tensors", || {
+        let gpu = Device::gpu(0).unwrap();
+        let emulator = Device::emulator(EmulatorOptions::default());
+        type Describe = fn(Tiled<'_, f32>) -> Tiled<'_, f32>;
+        let cases: [(&[u64], &[u32], Describe, &str); 10] = [
+            (&[], &[], |map| map, "0 dimensions; use 1 to 5"),
+            (&[4; 6], &[4; 6], |map| map, "6 dimensions; use 1 to 5"),
+            (&[16, 4], &[16], |map| map, "give 2"),
+            (&[16, 4], &[16, 300], |map| map, "300 elements in dimension 1; use 1 to 256"),
+            (&[16, 4], &[16, 0], |map| map, "0 elements in dimension 1"),
+            (&[15, 4], &[4, 4], |map| map, "not a multiple of 16"),
+            (&[16, 4], &[3, 4], |map| map, "12 bytes; make it a multiple of 16"),
+            (&[64, 4], &[64, 4], |map| map.swizzle(Swizzle::B128), "more than the 128"),
+            (&[16, 4], &[16, 4], |map| map.element_strides(&[1, 9]), "is 9; use 1 to 8"),
+            (&[16, 4], &[16, 4], |map| map.data_type(DataType::U8), "name a type of that size"),
+        ];
+        for (dims, boxes, describe, rule) in cases {
+            let refusal = |device: &Device| {
+                let buffer = Buffer::<f32>::zeroed(device, 5000).unwrap();
+                describe(buffer.tiled(dims, boxes)).encode().unwrap_err().to_string()
+            };
+            let (here, there) = (refusal(&gpu), refusal(&emulator));
+            assert_eq!(here, there);
+            assert!(here.contains(rule), "{here}");
+        }
+        let small = Buffer::<f32>::zeroed(&emulator, 63).unwrap();
+        let error = small.tiled(&[16, 4], &[16, 4]).encode().unwrap_err();
+        assert!(matches!(error, Error::TensorDoesNotFit { last: 63, len: 63, .. }), "{error}");
     });
 }

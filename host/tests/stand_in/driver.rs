@@ -457,26 +457,63 @@ unsafe extern "C" fn cuTensorMapEncodeTiled(
     l2_promotion: c_uint,
     fill: c_uint,
 ) -> c_uint {
-    assert!(rank == 2 && (map as usize).is_multiple_of(128));
-    let mut words = [0; 16];
+    assert!((map as usize).is_multiple_of(128));
     unsafe {
-        words[..12].copy_from_slice(&[
-            u64::from(data_type),
-            address as u64,
-            *dims,
-            *dims.add(1),
-            *strides,
-            u64::from(*box_dims),
-            u64::from(*box_dims.add(1)),
-            u64::from(*element_strides * *element_strides.add(1)),
-            u64::from(interleave),
-            u64::from(swizzle),
-            u64::from(l2_promotion),
-            u64::from(fill),
-        ]);
-        *map = words;
+        let rank = rank as usize;
+        log(format!(
+            "tiled map: type {data_type} dims {:?} strides {:?} box {:?} steps {:?} \
+             interleave {interleave} swizzle {swizzle} L2 {l2_promotion} fill {fill}",
+            list(dims, rank),
+            list(strides, rank - 1),
+            list(box_dims, rank),
+            list(element_strides, rank),
+        ));
+        *map = [0; 16];
+        (*map)[0] = u64::from(data_type);
+        (*map)[1] = address as u64;
     }
     wish("cuTensorMapEncodeTiled")
+}
+
+unsafe fn list<T: Copy>(first: *const T, len: usize) -> Vec<T> {
+    unsafe { std::slice::from_raw_parts(first, len) }.to_vec()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuTensorMapEncodeIm2col(
+    map: *mut [u64; 16],
+    data_type: c_uint,
+    rank: c_uint,
+    address: *mut c_void,
+    dims: *const u64,
+    strides: *const u64,
+    lower: *const c_int,
+    upper: *const c_int,
+    channels: c_uint,
+    pixels: c_uint,
+    element_strides: *const c_uint,
+    interleave: c_uint,
+    swizzle: c_uint,
+    l2_promotion: c_uint,
+    fill: c_uint,
+) -> c_uint {
+    assert!((map as usize).is_multiple_of(128));
+    unsafe {
+        let rank = rank as usize;
+        log(format!(
+            "im2col map: type {data_type} dims {:?} strides {:?} corners {:?} {:?} channels {channels} pixels {pixels} \
+             steps {:?} interleave {interleave} swizzle {swizzle} L2 {l2_promotion} fill {fill}",
+            list(dims, rank),
+            list(strides, rank - 1),
+            list(lower, rank - 2),
+            list(upper, rank - 2),
+            list(element_strides, rank),
+        ));
+        *map = [0; 16];
+        (*map)[0] = u64::from(data_type);
+        (*map)[1] = address as u64;
+    }
+    wish("cuTensorMapEncodeIm2col")
 }
 
 /// Handles are numbers; a timer's are larger than all others.

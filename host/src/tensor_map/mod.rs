@@ -5,6 +5,9 @@
 //! shared memory. Box, swizzle and element type follow from the tile type of the kernel's parameter,
 //! so the host gives only what it alone knows: the [`Matrix`] in the buffer.
 //!
+//! Tensors of other shapes than a matrix, and maps for kernels that are written against the instructions, are described
+//! field by field: [`Tiled`], and [`Im2col`] for convolutions.
+//!
 //! A tile of several panels is moved by one copy for each panel, so the box is a panel. Elements of
 //! a box that lie outside the matrix are read as zero and not written, which is how ragged edges
 //! work.
@@ -20,6 +23,14 @@ use baton_emulator::tensor_map::{self as map, TensorMapDesc};
 use crate::device::Backend;
 use crate::emulator::Emulator;
 use crate::{Buffer, Error};
+
+pub(crate) mod driver;
+mod im2col;
+mod tiled;
+
+pub use im2col::Im2col;
+pub(crate) use im2col::Im2colDesc;
+pub use tiled::{EncodedMap, Tiled};
 
 /// A row-major matrix that begins at the start of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,21 +125,9 @@ fn describe<Tile: BulkTile>(
     address: u64,
     Matrix { rows, cols, pitch }: Matrix,
 ) -> Result<TensorMapDesc, map::TensorMapError> {
-    let data_type = match <Tile::Element as Element>::TYPE {
-        ElementType::U8 => map::DataType::U8,
-        ElementType::U16 => map::DataType::U16,
-        ElementType::U32 => map::DataType::U32,
-        ElementType::I32 => map::DataType::I32,
-        ElementType::U64 => map::DataType::U64,
-        ElementType::I64 => map::DataType::I64,
-        ElementType::F16 => map::DataType::F16,
-        ElementType::Bf16 => map::DataType::Bf16,
-        ElementType::F32 => map::DataType::F32,
-        ElementType::F64 => map::DataType::F64,
-    };
     let row_bytes = pitch.saturating_mul(size_of::<Tile::Element>() as u64);
     let mut desc = TensorMapDesc::new(
-        data_type,
+        data_type::<Tile::Element>(),
         address,
         &[cols, rows],
         &[row_bytes],
@@ -143,67 +142,18 @@ fn describe<Tile: BulkTile>(
     Ok(desc)
 }
 
-/// The driver's words for what a description says.
-pub(crate) mod driver {
-    use baton_emulator::tensor_map::{DataType, Interleave, L2Promotion, OobFill, Swizzle};
-    use cudarc::driver::sys;
-
-    pub(crate) fn data_type(data_type: DataType) -> sys::CUtensorMapDataType {
-        use sys::CUtensorMapDataType as Is;
-        match data_type {
-            DataType::U8 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT8,
-            DataType::U16 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT16,
-            DataType::U32 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT32,
-            DataType::I32 => Is::CU_TENSOR_MAP_DATA_TYPE_INT32,
-            DataType::U64 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT64,
-            DataType::I64 => Is::CU_TENSOR_MAP_DATA_TYPE_INT64,
-            DataType::F16 => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-            DataType::Bf16 => Is::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-            DataType::F32 => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-            DataType::F64 => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
-            DataType::F32Ftz => Is::CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
-            DataType::Tf32 => Is::CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
-            DataType::Tf32Ftz => Is::CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ,
-        }
-    }
-
-    pub(crate) fn interleave(interleave: Interleave) -> sys::CUtensorMapInterleave {
-        use sys::CUtensorMapInterleave as Is;
-        match interleave {
-            Interleave::None => Is::CU_TENSOR_MAP_INTERLEAVE_NONE,
-            Interleave::B16 => Is::CU_TENSOR_MAP_INTERLEAVE_16B,
-            Interleave::B32 => Is::CU_TENSOR_MAP_INTERLEAVE_32B,
-        }
-    }
-
-    pub(crate) fn swizzle(swizzle: Swizzle) -> sys::CUtensorMapSwizzle {
-        use sys::CUtensorMapSwizzle as Is;
-        match swizzle {
-            Swizzle::None => Is::CU_TENSOR_MAP_SWIZZLE_NONE,
-            Swizzle::B32 => Is::CU_TENSOR_MAP_SWIZZLE_32B,
-            Swizzle::B64 => Is::CU_TENSOR_MAP_SWIZZLE_64B,
-            Swizzle::B128 => Is::CU_TENSOR_MAP_SWIZZLE_128B,
-            Swizzle::B128Atom32 => Is::CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B,
-            Swizzle::B128Atom32Flip8 => Is::CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B,
-            Swizzle::B128Atom64 => Is::CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B,
-        }
-    }
-
-    pub(crate) fn l2_promotion(promotion: L2Promotion) -> sys::CUtensorMapL2promotion {
-        use sys::CUtensorMapL2promotion as Is;
-        match promotion {
-            L2Promotion::None => Is::CU_TENSOR_MAP_L2_PROMOTION_NONE,
-            L2Promotion::B64 => Is::CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
-            L2Promotion::B128 => Is::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-            L2Promotion::B256 => Is::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-        }
-    }
-
-    pub(crate) fn oob_fill(fill: OobFill) -> sys::CUtensorMapFloatOOBfill {
-        use sys::CUtensorMapFloatOOBfill as Is;
-        match fill {
-            OobFill::Zeros => Is::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-            OobFill::Nan => Is::CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
-        }
+/// The name of an element type.
+fn data_type<T: Element>() -> map::DataType {
+    match T::TYPE {
+        ElementType::U8 => map::DataType::U8,
+        ElementType::U16 => map::DataType::U16,
+        ElementType::U32 => map::DataType::U32,
+        ElementType::I32 => map::DataType::I32,
+        ElementType::U64 => map::DataType::U64,
+        ElementType::I64 => map::DataType::I64,
+        ElementType::F16 => map::DataType::F16,
+        ElementType::Bf16 => map::DataType::Bf16,
+        ElementType::F32 => map::DataType::F32,
+        ElementType::F64 => map::DataType::F64,
     }
 }

@@ -1,0 +1,295 @@
+//! Tiled maps of any rank, described field by field.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use baton::global::{Load, Store};
+use baton::launch::{DeviceId, EncodedTensorMap, TensorMap};
+use baton::tile::{BulkTile, Element};
+use baton_emulator::tensor_map::{
+    DataType, Interleave, L2Promotion, OobFill, Swizzle, TensorMapDesc, TensorMapError,
+};
+
+use super::data_type;
+use crate::device::Backend;
+use crate::emulator::Emulator;
+use crate::{Buffer, Device, Error};
+
+/// A tensor in a buffer, cut into boxes. Made by [`Buffer::tiled`] and [`Buffer::tiled_mut`].
+///
+/// Dimensions run from the innermost, which is contiguous, outwards; there are 1 to 5 of them. Unless told otherwise the
+/// tensor is dense, takes every element, and lies in shared memory as it comes, zeros outside.
+///
+/// ```
+/// # fn main() -> Result<(), baton_host::Error> {
+/// # let device = baton_host::Device::emulator(Default::default());
+/// use baton_host::{Buffer, OobFill, Swizzle};
+///
+/// let image = Buffer::<f32>::zeroed(&device, 64 * 30 * 20)?;
+/// let map = image
+///     .tiled(&[64, 30, 20], &[32, 8, 4])
+///     .swizzle(Swizzle::B128)
+///     .fill(OobFill::Nan)
+///     .encode()?;
+/// assert_eq!(map.bytes(), 32 * 8 * 4 * 4);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a description does nothing until it is encoded"]
+pub struct Tiled<'a, T, A = Load> {
+    tensor: Tensor<'a, T>,
+    boxes: Vec<u32>,
+    access: PhantomData<fn() -> A>,
+}
+
+/// What tiled and im2col maps have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Tensor<'a, T> {
+    pub device: &'a Device,
+    pub address: u64,
+    /// Elements of the buffer.
+    pub len: usize,
+    pub data_type: DataType,
+    pub dims: Vec<u64>,
+    /// In elements; `None` for a dense tensor.
+    pub strides: Option<Vec<u64>>,
+    pub element_strides: Option<Vec<u32>>,
+    pub interleave: Interleave,
+    pub swizzle: Swizzle,
+    pub l2_promotion: L2Promotion,
+    pub oob_fill: OobFill,
+    pub element: PhantomData<&'a T>,
+}
+
+impl<T: Element> Buffer<T> {
+    /// A tensor of these dimensions at the start of this buffer, of which kernels load boxes.
+    pub fn tiled(&self, dims: &[u64], boxes: &[u32]) -> Tiled<'_, T, Load> {
+        Tiled { tensor: Tensor::new(self, dims), boxes: boxes.into(), access: PhantomData }
+    }
+
+    /// A tensor of these dimensions at the start of this buffer, into which kernels store boxes.
+    pub fn tiled_mut(&mut self, dims: &[u64], boxes: &[u32]) -> Tiled<'_, T, Store> {
+        Tiled { tensor: Tensor::new(self, dims), boxes: boxes.into(), access: PhantomData }
+    }
+}
+
+/// The fields that a tensor has for boxes and for pixels.
+macro_rules! fields {
+    () => {
+        /// Elements from one index to the next, in dimensions 1 and up.
+        pub fn strides(mut self, elements: &[u64]) -> Self {
+            self.tensor.strides = Some(elements.into());
+            self
+        }
+
+        /// Every how many elements one is taken, in each dimension.
+        pub fn element_strides(mut self, strides: &[u32]) -> Self {
+            self.tensor.element_strides = Some(strides.into());
+            self
+        }
+
+        /// How the pieces of a box are permuted in shared memory.
+        pub fn swizzle(mut self, swizzle: Swizzle) -> Self {
+            self.tensor.swizzle = swizzle;
+            self
+        }
+
+        /// How far the L2 cache widens a fetch.
+        pub fn l2_promotion(mut self, promotion: L2Promotion) -> Self {
+            self.tensor.l2_promotion = promotion;
+            self
+        }
+
+        /// What a load writes for elements outside the tensor.
+        pub fn fill(mut self, fill: OobFill) -> Self {
+            self.tensor.oob_fill = fill;
+            self
+        }
+
+        /// Another element type of the same size: for `f32` those that flush or round on the way.
+        pub fn data_type(mut self, data_type: DataType) -> Self {
+            self.tensor.data_type = data_type;
+            self
+        }
+
+        /// A layout with interleaved channels.
+        ///
+        /// # Safety
+        /// What the map reaches lies in the buffer. That the dimensions and strides do is checked; where the driver puts
+        /// the slices of the channels is not.
+        pub unsafe fn interleave(mut self, interleave: Interleave) -> Self {
+            self.tensor.interleave = interleave;
+            self
+        }
+    };
+}
+pub(super) use fields;
+
+impl<'a, T: Element, A> Tiled<'a, T, A> {
+    fields!();
+
+    /// Encodes the map, by the driver on a GPU.
+    ///
+    /// # Errors
+    /// [`Error::BadTensorMap`] names the rule that a field breaks, before the driver is asked, so that the emulator refuses
+    /// what a GPU would refuse; [`Error::TensorDoesNotFit`] is about the buffer.
+    pub fn encode(self) -> Result<EncodedMap<'a, A>, Error> {
+        let Self { tensor, boxes, .. } = self;
+        let refuse = |reason: String| tensor.refuse(format!("in boxes of {boxes:?}"), reason);
+        let desc = tensor
+            .describe(&boxes)?
+            .and_then(|desc| desc.validate().map(|()| desc))
+            .map_err(|error| refuse(error.to_string()))?;
+        let encoded = match tensor.device.backend() {
+            Backend::Gpu(gpu) => gpu.encode(&desc),
+            Backend::Emulator(_) => Emulator::encode(&desc),
+        };
+        Ok(EncodedMap::new(tensor.device, encoded.map_err(refuse)?, desc.tile_bytes()))
+    }
+}
+
+impl<'a, T: Element> Tensor<'a, T> {
+    pub fn new(buffer: &'a Buffer<T>, dims: &[u64]) -> Self {
+        Self {
+            device: buffer.device(),
+            address: buffer.address(),
+            len: buffer.len(),
+            data_type: data_type::<T>(),
+            dims: dims.into(),
+            strides: None,
+            element_strides: None,
+            interleave: Interleave::None,
+            swizzle: Swizzle::None,
+            l2_promotion: L2Promotion::None,
+            oob_fill: OobFill::Zeros,
+            element: PhantomData,
+        }
+    }
+
+    /// The driver's description, whose own rules are not checked yet. The outer error is of this crate, the inner one of
+    /// the description.
+    pub fn describe(&self, boxes: &[u32]) -> Result<Result<TensorMapDesc, TensorMapError>, Error> {
+        let size = size_of::<T>() as u64;
+        if u64::from(self.data_type.bytes()) != size {
+            let reason = format!(
+                "{:?} has {} bytes and the buffer's elements {size}: name a type of that size",
+                self.data_type,
+                self.data_type.bytes()
+            );
+            return Err(self.refuse("of another type".into(), reason));
+        }
+        let strides = match &self.strides {
+            Some(strides) => strides.clone(),
+            None => dense(&self.dims),
+        };
+        let bytes: Vec<u64> = strides.iter().map(|stride| stride.saturating_mul(size)).collect();
+        let desc = TensorMapDesc::new(self.data_type, self.address, &self.dims, &bytes, boxes);
+        let mut desc = match desc {
+            Ok(desc) => desc,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Some(given) = &self.element_strides {
+            match desc.element_strides.get_mut(..given.len()) {
+                Some(strides) if given.len() == self.dims.len() => strides.copy_from_slice(given),
+                _ => {
+                    return Ok(Err(TensorMapError::Length {
+                        what: "element stride",
+                        rank: self.dims.len(),
+                        expected: self.dims.len(),
+                        found: given.len(),
+                    }));
+                }
+            }
+        }
+        desc.interleave = self.interleave;
+        desc.swizzle = self.swizzle;
+        desc.l2_promotion = self.l2_promotion;
+        desc.oob_fill = self.oob_fill;
+        self.fits(&strides)?;
+        Ok(Ok(desc))
+    }
+
+    /// Refuses a tensor whose last element does not lie in the buffer. The dimensions have as many strides as they need.
+    fn fits(&self, strides: &[u64]) -> Result<(), Error> {
+        // A dimension without elements is refused by the description's rules.
+        let ends = self.dims.iter().map(|dim| u128::from(dim.saturating_sub(1)));
+        let steps = std::iter::once(1).chain(strides.iter().map(|stride| u128::from(*stride)));
+        let last: u128 = ends.zip(steps).map(|(end, step)| end * step).sum();
+        if last < self.len as u128 {
+            return Ok(());
+        }
+        Err(Error::TensorDoesNotFit {
+            dims: self.dims.clone(),
+            strides: strides.into(),
+            last,
+            len: self.len,
+        })
+    }
+
+    pub fn refuse(&self, how: String, reason: String) -> Error {
+        let what = format!(
+            "a tensor of {:?} elements of {} bytes, the innermost dimension first, {how}",
+            self.dims,
+            size_of::<T>()
+        );
+        Error::BadTensorMap { what, reason }
+    }
+}
+
+/// The strides of a tensor without gaps.
+fn dense(dims: &[u64]) -> Vec<u64> {
+    let outer = dims.len().saturating_sub(1);
+    dims[..outer]
+        .iter()
+        .scan(1u64, |step, dim| {
+            *step = step.saturating_mul(*dim);
+            Some(*step)
+        })
+        .collect()
+}
+
+/// A tensor map that the device's encoder made, for accesses of the kind `A` while the buffer is borrowed.
+///
+/// The device library's typed copies take a map whose box is that of a tile ([`assume_tile`](Self::assume_tile), or at
+/// once [`Buffer::tensor_map`]). The instructions themselves (`baton::ptx::tensor`) take the address of any map: put the
+/// [`words`](Self::words) into a buffer and pass that.
+pub struct EncodedMap<'a, A = Load> {
+    device: DeviceId,
+    encoded: EncodedTensorMap,
+    bytes: u64,
+    borrow: PhantomData<(&'a (), fn() -> A)>,
+}
+
+impl<'a, A> EncodedMap<'a, A> {
+    pub(super) fn new(device: &Device, encoded: EncodedTensorMap, bytes: u64) -> Self {
+        Self { device: device.id(), encoded, bytes, borrow: PhantomData }
+    }
+
+    /// The 128 bytes.
+    pub fn words(&self) -> &[u64; 16] {
+        &self.encoded.0
+    }
+
+    /// Bytes that one copy moves, and that it counts on its mbarrier, whatever part lies outside the tensor.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The map as a kernel's parameter.
+    ///
+    /// # Safety
+    /// Rank, element type, box and swizzle are those of `Tile`: what the device library loads or stores for one of its
+    /// panels is one box.
+    pub unsafe fn assume_tile<Tile: BulkTile>(self) -> TensorMap<'a, Tile, A> {
+        // SAFETY: (1) this device's encoder has encoded it, the rest is the caller's promise; (2) the tensor lies in the
+        // buffer, which is borrowed as the access demands.
+        unsafe { TensorMap::from_encoded(self.device, self.encoded) }
+    }
+}
+
+impl<A> fmt::Debug for EncodedMap<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EncodedMap").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
