@@ -331,7 +331,9 @@ fn tensor_maps_are_encoded_by_the_driver() {
 /// A buffer of this element type, described in one dimension.
 fn one_dimension<T: baton::tile::Element + baton::launch::DeviceValue>(device: &Device) -> String {
     let buffer = Buffer::<T>::zeroed(device, 64).unwrap();
-    let log = asked(|| drop(buffer.tiled(&[64], &[32]).encode().unwrap()));
+    let log = asked(|| {
+        let _map = buffer.tiled(&[64], &[32]).encode().unwrap();
+    });
     log.last().unwrap().split(' ').nth(3).unwrap().to_owned()
 }
 
@@ -381,7 +383,7 @@ fn every_field_of_a_tiled_map_reaches_the_driver() {
         ];
         for (swizzle, number) in swizzles {
             let log = asked(|| {
-                drop(buffer.tiled(&[16, 70], &[8, 64]).swizzle(swizzle).encode().unwrap());
+                let _map = buffer.tiled(&[16, 70], &[8, 64]).swizzle(swizzle).encode().unwrap();
             });
             assert!(log[0].contains(&format!("swizzle {number} ")), "{log:?}");
         }
@@ -391,7 +393,7 @@ fn every_field_of_a_tiled_map_reaches_the_driver() {
             let log = asked(|| {
                 let map = buffer.tiled(&[16, 10, 9], &[8, 4, 3]).swizzle(swizzle);
                 // SAFETY: the stand-in puts nothing anywhere.
-                drop(unsafe { map.interleave(interleave) }.encode().unwrap());
+                let _map = unsafe { map.interleave(interleave) }.encode().unwrap();
             });
             assert!(log[0].contains(&format!("interleave {number} ")), "{log:?}");
         }

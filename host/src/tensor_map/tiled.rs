@@ -258,12 +258,13 @@ pub struct EncodedMap<'a, A = Load> {
     device: DeviceId,
     encoded: EncodedTensorMap,
     bytes: u64,
-    borrow: PhantomData<(&'a (), fn() -> A)>,
+    borrow: PhantomData<&'a ()>,
+    access: PhantomData<fn() -> A>,
 }
 
 impl<'a, A> EncodedMap<'a, A> {
     pub(super) fn new(device: &Device, encoded: EncodedTensorMap, bytes: u64) -> Self {
-        Self { device: device.id(), encoded, bytes, borrow: PhantomData }
+        Self { device: device.id(), encoded, bytes, borrow: PhantomData, access: PhantomData }
     }
 
     /// The 128 bytes.
