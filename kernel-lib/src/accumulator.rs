@@ -30,7 +30,7 @@ use crate::ptx::tcgen05::{Group1, kind};
 use crate::require;
 use crate::shared_access::check;
 use crate::stages::{Ring, Slot, arrive_for_the_set, wait_phase};
-use crate::tile::{Element, Tile};
+use crate::tile::{Element, Tile, ToAll};
 use crate::token::{
     Brand, Finished, FourWarps, Joined, Marks, ProofOf, SameSet, Set, SingleThread,
     StaysWithItsThreads, WARP, sealed,
@@ -678,6 +678,28 @@ fn descriptor(address: Addr<SharedCta>) -> u64 {
 /// The instruction descriptor of `kind::f16` with f32 accumulation (ISA 9.7.16.4.2).
 const fn instruction<E: MmaElement>(m: usize, n: usize) -> u32 {
     1 << 4 | E::FORMAT << 7 | E::FORMAT << 10 | (n as u32 >> 3) << 17 | (m as u32 >> 4) << 24
+}
+
+/// Stages of which the CTAs of a cluster load one half, or both, for all of them, hold the same tiles at the same places.
+macro_rules! loaded_for_all {
+    ($(($a:ty, $b:ty) $($ctas:ident)*;)*) => {$(
+        // SAFETY: the tiles themselves.
+        #[diagnostic::do_not_recommend]
+        unsafe impl<E: MmaElement, const M: usize, const N: usize, const K: usize, $(const $ctas: u32),*> Operands<M, N> for ($a, $b) {
+            #[inline(always)]
+            unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    <(Tile<E, M, K>, Tile<E, N, K>) as Operands<M, N>>::issue(accumulator, stage, accumulate)
+                }
+            }
+        }
+    )*};
+}
+loaded_for_all! {
+    (ToAll<Tile<E, M, K>, A>, Tile<E, N, K>) A;
+    (Tile<E, M, K>, ToAll<Tile<E, N, K>, B>) B;
+    (ToAll<Tile<E, M, K>, A>, ToAll<Tile<E, N, K>, B>) A B;
 }
 
 // SAFETY: the descriptors name the two tiles, panel by panel, and the accumulator.

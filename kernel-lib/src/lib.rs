@@ -130,6 +130,6 @@ pub mod prelude {
     pub use crate::scope::{Cluster, Gpu, Sys};
     pub use crate::stages::{ByBulk, ByMma, ByThreads, ByWgmma, Stages};
     pub use crate::staging::Staging;
-    pub use crate::tile::{Linear, Tile};
+    pub use crate::tile::{Linear, Tile, ToAll};
     pub use crate::token::{Cta, Exit, Set, Thread, Warp, Warpgroup, warp, warpgroup};
 }

@@ -21,6 +21,14 @@
 //! | [`ByThreads`] | [`ByWgmma`] | `acquire`, `fill`, `fence_proxy_async`, `publish` | `wait`, `product.mma_async`, `wait_group`, `release` |
 //! | [`ByThreads`] | [`ByThreads`] | `acquire`, `fill`, `publish` | `wait`, `get`, `release` |
 //!
+//! # CTAs that load for each other
+//! Where the CTAs of a cluster read the same tile, each loads its share of the rows into all of them: a stage of
+//! `ToAll<Tile<bf16, 128, 64>, 2>` in each of two CTAs, through tensor maps of `Tile<bf16, 64, 64>`. The ends are the same. A
+//! full barrier expects the bytes of the whole tile, whichever CTA loads them; a stage is empty when the consumers of all
+//! CTAs have released it, so each release arrives at every CTA, at the scope of the cluster (rules C7, C11). A copy from a
+//! peer may land before this CTA has announced the bytes: its phase is the same, because the peer waited for this CTA's
+//! release. The exit waits for the peers, so nobody writes into a CTA that has ended (rule F3).
+//!
 //! # Why a hand-over is one
 //! A set acts as one: each of its threads makes its accesses, the set's barrier orders them (ISA 8.9.4), and one
 //! lane arrives with `.release.cta`, which is cumulative over what the barrier ordered (ISA 8.8). So each
@@ -44,11 +52,11 @@ pub use crate::path::{ByBulk, ByMma, ByThreads, ByWgmma};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
 use crate::require;
-use crate::scope::Cta as CtaScope;
+use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Release};
 use crate::shared_access::{check, read, read_chunk, unpack, write};
 use crate::staging::StagingBuffer;
-use crate::tile::{BulkTile, Elements, StageData, Tile};
+use crate::tile::{BulkTile, Elements, StageData, Tile, ToAll};
 use crate::token::{
     Brand, Finished, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
 };
@@ -69,6 +77,8 @@ pub trait Ring: sealed::Sealed + 'static {
     type Drain: Drain;
     /// Number of stages.
     const STAGES: u32;
+    /// CTAs of the cluster that fill and release a stage together; 1 if each has its own ring.
+    const PEERS: u32;
     /// Bytes from one stage to the next.
     const STRIDE: u32;
 }
@@ -88,6 +98,9 @@ pub trait Drain: sealed::Sealed + 'static {
     /// Whether an asynchronous operation arrives on the empty barrier.
     #[doc(hidden)]
     const ASYNCHRONOUS: bool = false;
+    /// Whether threads read the stage by ordinary loads.
+    #[doc(hidden)]
+    const GENERIC: bool = false;
 }
 
 impl sealed::Sealed for ByThreads {}
@@ -102,7 +115,9 @@ impl Fill for ByBulk {
     type Closed<'k, Tag> = Finished<'k, Tag>;
     const ASYNCHRONOUS: bool = true;
 }
-impl Drain for ByThreads {}
+impl Drain for ByThreads {
+    const GENERIC: bool = true;
+}
 impl Drain for ByMma {
     const ASYNCHRONOUS: bool = true;
 }
@@ -117,16 +132,25 @@ impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> 
         require(N >= 1, "a ring has at least one stage");
         N
     };
+    const PEERS: u32 = {
+        require(
+            D::CTAS == 1 || F::ASYNCHRONOUS,
+            "only bulk copies fill the stages of all CTAs of a cluster: fill the ring `ByBulk`",
+        );
+        D::CTAS
+    };
     const STRIDE: u32 = D::BYTES.next_multiple_of(D::ALIGN);
 }
 
-// SAFETY: (1) `init` initialises each full and empty barrier with the one arrival that each side makes a phase;
+// SAFETY: (1) `init` initialises each full barrier with the one arrival that its producer makes a phase, and each empty
+// barrier with the one of each consumer, which are those of all peers;
 // (2) the stages and barriers are all within BYTES; (3) `Closed` comes from the producer's `finish`, which has
 // waited for every bulk copy; threads' own accesses end with them.
 unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D, F, R> {
     const BYTES: u32 = <Self as Ring>::STRIDE * <Self as Ring>::STAGES + 2 * MBARRIER * N;
     const ALIGN: u32 = if D::ALIGN > MBARRIER { D::ALIGN } else { MBARRIER };
     const REMOTE_BARRIERS: bool = F::ASYNCHRONOUS || R::ASYNCHRONOUS;
+    const CLUSTER: u32 = if <Self as Ring>::PEERS > 1 { <Self as Ring>::PEERS } else { 0 };
     type Part<'k, Tag> = StagesPart<'k, Tag, Self>;
     type Closed<'k, Tag> = F::Closed<'k, Tag>;
 
@@ -135,8 +159,9 @@ unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D
         let mut i = 0;
         while i < 2 * N {
             let barrier = base.offset(<Self as Ring>::STRIDE * N + i * MBARRIER);
+            let arrivals = if i < N { 1 } else { <Self as Ring>::PEERS };
             // SAFETY: the barrier's place, before anyone uses it.
-            unsafe { ptx::mbarrier::init(barrier, 1) };
+            unsafe { ptx::mbarrier::init(barrier, arrivals) };
             i += 1;
         }
     }
@@ -222,6 +247,21 @@ pub(crate) unsafe fn wait_phase(barrier: Addr<SharedCta>, phase: u32) {
     unsafe { ptx::mbarrier::wait_parity::<Acquire, CtaScope>(barrier, phase) }
 }
 
+/// As [`wait_phase`], on a barrier that peers of the cluster arrive on too if there are any (rule C7).
+///
+/// # Safety
+/// As for [`wait_phase`].
+#[inline(always)]
+unsafe fn wait_phase_of<R: Ring>(barrier: Addr<SharedCta>, phase: u32) {
+    if R::PEERS == 1 {
+        // SAFETY: the caller's promise.
+        unsafe { wait_phase(barrier, phase) }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { ptx::mbarrier::wait_parity::<Acquire, Cluster>(barrier, phase) }
+    }
+}
+
 /// Arrives once for the set, behind its barrier.
 ///
 /// # Safety
@@ -285,7 +325,12 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
         let _ = set;
         let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled());
         // SAFETY: the ring's barrier, initialised by the claim.
-        unsafe { wait_phase(slot.empty(), self.cursor.emptied()) };
+        unsafe { wait_phase_of::<R>(slot.empty(), self.cursor.emptied()) };
+        if R::PEERS > 1 && R::Drain::GENERIC {
+            // Peers have read by ordinary loads what this thread's copies overwrite: each ran the fence, and so does this CTA,
+            // because the text leaves open which of the two counts (docs/memory-model.md).
+            ptx::fence::fence_proxy_async();
+        }
         self.cursor.advance();
         slot
     }
@@ -314,7 +359,7 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
         while index < N {
             let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
             // SAFETY: the ring's barrier; nobody but this producer begins its next phase.
-            unsafe { wait_phase(full, self.cursor.last_fill(index)) };
+            unsafe { wait_phase_of::<R>(full, self.cursor.last_fill(index)) };
             index += 1;
         }
     }
@@ -330,7 +375,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
     pub fn wait<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Full> {
         let _ = set;
         // SAFETY: the ring's barrier, initialised by the claim.
-        unsafe { wait_phase(self.full(), self.cursor.filled()) };
+        unsafe { wait_phase_of::<R>(self.full(), self.cursor.filled()) };
         self.take()
     }
 
@@ -389,7 +434,13 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
         let _ = set;
         let (full, phase) = (self.consumer.full(), self.consumer.cursor.filled());
         // SAFETY: the ring's barrier, initialised by the claim.
-        self.complete = unsafe { ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(full, phase) };
+        self.complete = unsafe {
+            if R::PEERS == 1 {
+                ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(full, phase)
+            } else {
+                ptx::mbarrier::try_wait_parity::<Acquire, Cluster>(full, phase)
+            }
+        };
         self
     }
 }
@@ -646,7 +697,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// Hands the stage, read by threads, back to the producer.
     ///
     /// # PTX
-    /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13).
+    /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13). Where peers fill the
+    /// stage too, `mbarrier.arrive.release.cluster.shared::cluster.b64 _` on the barrier of each (rules C7, C11).
     #[inline(always)]
     pub fn release<T>(
         self, // A9: the stage is the producer's now
@@ -655,15 +707,33 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         T: SameSet<S>,
         State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
     {
-        // SAFETY: the ring's empty barrier, which expects one arrival a phase; this stage's, by the slot.
-        unsafe { arrive_for_the_set(set, self.empty()) };
+        let empty = self.empty();
+        if R::PEERS == 1 {
+            // SAFETY: the ring's empty barrier, which expects one arrival a phase; this stage's, by the slot.
+            unsafe { arrive_for_the_set(set, empty) };
+        } else {
+            set.barrier();
+            set.lead(|| {
+                let mut rank = 0;
+                while rank < R::PEERS {
+                    // SAFETY: the field lies at the same place in every CTA of the cluster, none of which has ended, since the
+                    // exit waits for all; the empty barrier expects one arrival of each CTA a phase, and this is ours.
+                    unsafe {
+                        let empty = ptx::shared::mapa(empty, rank);
+                        ptx::mbarrier::arrive_remote::<Release, Cluster>(empty);
+                    }
+                    rank += 1;
+                }
+            });
+        }
         self.hand.settle();
     }
 
     /// Hands the stage back to the producer once the matrix instructions that read it have completed.
     ///
     /// # PTX
-    /// `tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64`, PTX 8.6, sm_100a (ISA 9.7.16.10.1).
+    /// `tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64`, PTX 8.6, sm_100a (ISA 9.7.16.10.1); with
+    /// `.multicast::cluster` where peers fill the stage too.
     #[inline(always)]
     pub fn release_by_commit<T>(
         self, // D6: only the commit hands the stage back
@@ -673,9 +743,17 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         State: ReadByMatrix,
     {
         let _ = thread;
-        // SAFETY: the empty barrier expects one arrival a phase, and the commit makes it when every matrix
-        // instruction that this thread has issued, those that read the stage included, has completed.
-        unsafe { ptx::tcgen05::commit::<ptx::tcgen05::Group1, SharedCta>(self.empty()) };
+        use ptx::tcgen05::{Group1, commit, commit_multicast};
+        // SAFETY: the empty barrier expects one arrival of each CTA a phase, and the commit makes it, in every CTA that fills
+        // the stage, when every matrix instruction that this thread has issued, those that read the stage included, has
+        // completed.
+        unsafe {
+            if R::PEERS == 1 {
+                commit::<Group1, SharedCta>(self.empty());
+            } else {
+                commit_multicast::<Group1>(self.empty().in_cluster(), all_peers(R::PEERS));
+            }
+        }
         self.hand.settle();
     }
 
@@ -715,10 +793,17 @@ impl<Tag, R: Ring, S: Set, State> Loaded<'_, Tag, R, S, State> {
     }
 }
 
+/// The CTAs of ranks 0 to `ctas - 1`, as the mask of a multicast.
+#[inline(always)]
+const fn all_peers(ctas: u32) -> u16 {
+    ((1u32 << ctas) - 1) as u16
+}
+
 /// What can fill a stage of `D`: tiles of exactly its types.
 ///
 /// # Safety
-/// `begin` starts bulk copies that deliver exactly `BYTES` bytes, into the stage and onto the barrier.
+/// `begin` starts bulk copies that, together with those of the peers that fill the stage too, deliver exactly `BYTES` bytes
+/// into the stage and onto the barrier of each.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not fill a stage of `{D}`",
     label = "other tiles than the stage's",
@@ -745,7 +830,7 @@ where
     #[inline(always)]
     unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
         type This<T, const R: usize, const C: usize> = Tile<T, R, C>;
-        let panel_bytes = Self::BYTES / This::<T, ROWS, COLS>::PANELS;
+        let panel_bytes = <This<T, ROWS, COLS> as BulkTile>::BYTES / This::<T, ROWS, COLS>::PANELS;
         let mut panel = 0;
         while panel < This::<T, ROWS, COLS>::PANELS {
             let col = self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32;
@@ -757,6 +842,48 @@ where
                     Addr::from_raw(self.map),
                     [col, self.row],
                     Addr::<SharedCluster>::from_raw(barrier.raw()),
+                )
+            };
+            panel += 1;
+        }
+    }
+}
+
+// SAFETY: each CTA copies its share of the rows into every CTA, so that each gets the whole tile; a box delivers all its
+// bytes, outside the matrix too.
+#[diagnostic::do_not_recommend]
+unsafe impl<T, const SHARE: usize, const ROWS: usize, const COLS: usize, const CTAS: u32>
+    Fills<ToAll<Tile<T, ROWS, COLS>, CTAS>> for TileAt<Tile<T, SHARE, COLS>>
+where
+    Tile<T, ROWS, COLS>: BulkTile,
+    Tile<T, SHARE, COLS>: BulkTile,
+{
+    const BYTES: u32 = {
+        require(
+            SHARE * CTAS as usize == ROWS,
+            "rule C8: the barrier expects the bytes of the whole tile, so each CTA loads `ROWS / CTAS` of its rows: take the tensor map of a \
+             tile of that many",
+        );
+        <Tile<T, ROWS, COLS> as BulkTile>::BYTES
+    };
+    #[inline(always)]
+    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+        type This<T, const R: usize, const C: usize> = Tile<T, R, C>;
+        let panel_bytes = <This<T, ROWS, COLS> as BulkTile>::BYTES / This::<T, ROWS, COLS>::PANELS;
+        let first = ptx::sreg::cluster_ctarank() * SHARE as u32;
+        let data = data.offset(first * crate::tile::PANEL_ROW_BYTES as u32);
+        let mut panel = 0;
+        while panel < This::<T, ROWS, COLS>::PANELS {
+            let col = self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32;
+            // SAFETY: the caller's promise, in each of the CTAs: the ring lies at the same place in all, and every peer has
+            // released the stage.
+            unsafe {
+                ptx::tensor::cp_async_bulk_tensor_multicast(
+                    data.offset(panel * panel_bytes).in_cluster(),
+                    Addr::from_raw(self.map),
+                    [col, self.row + first as i32],
+                    barrier.in_cluster(),
+                    all_peers(CTAS),
                 )
             };
             panel += 1;

@@ -152,12 +152,22 @@ pub struct Linear<T, const N: usize>(PhantomData<T>);
 
 impl<T, const N: usize> sealed::Sealed for Linear<T, N> {}
 
-/// What a stage of a ring holds: a [`Tile`], a [`Linear`] run, or a pair of tiles.
+/// The tile `T` in each of the `CTAS` CTAs of a cluster, of which each CTA loads its share of the rows for all of them: what a
+/// stage of a ring holds where CTAs multiply by the same tile.
+///
+/// A CTA loads through a tensor map of the share, `Tile<_, ROWS / CTAS, COLS>`.
+pub struct ToAll<T, const CTAS: u32>(PhantomData<T>);
+
+impl<T, const CTAS: u32> sealed::Sealed for ToAll<T, CTAS> {}
+
+/// What a stage of a ring holds: a [`Tile`], also [`ToAll`], a [`Linear`] run, or a pair of tiles.
 pub trait StageData: 'static + sealed::Sealed {
     /// Bytes in shared memory.
     const BYTES: u32;
     /// Alignment in shared memory.
     const ALIGN: u32;
+    /// CTAs of the cluster that fill it together; 1 if each fills its own.
+    const CTAS: u32 = 1;
 }
 
 /// Stage data whose elements ordinary loads and stores can address by one index.
@@ -210,11 +220,43 @@ impl<T: Element, const N: usize> Elements for Linear<T, N> {
     }
 }
 
+impl<T: BulkTile + StageData, const CTAS: u32> StageData for ToAll<T, CTAS> {
+    const BYTES: u32 = <T as StageData>::BYTES;
+    const ALIGN: u32 = T::ALIGN;
+    const CTAS: u32 = {
+        require(
+            CTAS >= 2 && CTAS <= 16,
+            "a tile is loaded by 2 to 16 CTAs for all of them (more than 8 where the device allows it)",
+        );
+        require(
+            <T as BulkTile>::ROWS.is_multiple_of(8 * CTAS),
+            "rule D14: each CTA loads whole groups of eight rows, the span of the swizzle, so the rows are a multiple of 8 times the CTAs",
+        );
+        CTAS
+    };
+}
+
+impl<T: BulkTile + Elements, const CTAS: u32> Elements for ToAll<T, CTAS> {
+    type Element = <T as Elements>::Element;
+    const LEN: u32 = T::LEN;
+    #[inline(always)]
+    fn byte_offset(index: u32) -> u32 {
+        T::byte_offset(index)
+    }
+}
+
 impl<A: StageData, B: StageData> sealed::Sealed for (A, B) {}
 
 impl<A: StageData, B: StageData> StageData for (A, B) {
     const BYTES: u32 = A::BYTES.next_multiple_of(B::ALIGN) + B::BYTES;
     const ALIGN: u32 = if A::ALIGN > B::ALIGN { A::ALIGN } else { B::ALIGN };
+    const CTAS: u32 = {
+        require(
+            A::CTAS == 1 || B::CTAS == 1 || A::CTAS == B::CTAS,
+            "both halves of a stage are filled by the CTAs of one cluster",
+        );
+        if A::CTAS > B::CTAS { A::CTAS } else { B::CTAS }
+    };
 }
 
 /// The first half's elements, then the second's.

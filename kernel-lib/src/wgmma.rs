@@ -88,7 +88,7 @@ use crate::require;
 use crate::shared_access::write;
 use crate::stages::{Ring, Slot};
 use crate::staging::StagingBuffer;
-use crate::tile::{BulkTile, Element, PANEL_ROW_BYTES, StageData, Tile};
+use crate::tile::{BulkTile, Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP, Warpgroup};
 
 /// A whole warpgroup.
@@ -435,6 +435,31 @@ const DESCRIPTOR: u64 = (1024 >> 4) << 32 | 1 << 16 | 1 << 62;
 #[inline(always)]
 fn descriptor(address: Addr<SharedCta>) -> u64 {
     DESCRIPTOR | ((address.raw() as u64 & 0x3_FFFF) >> 4)
+}
+
+/// Stages of which the CTAs of a cluster load one half, or both, for all of them, hold the same tiles at the same places.
+macro_rules! loaded_for_all {
+    ($(($a:ty, $b:ty) $($ctas:ident)*;)*) => {$(
+        // SAFETY: the tiles themselves.
+        #[diagnostic::do_not_recommend]
+        unsafe impl<E: Element, D, const M: usize, const N: usize, const K: usize, $(const $ctas: u32),*> Multiplies<D> for ($a, $b)
+        where
+            (Tile<E, M, K>, Tile<E, N, K>): Multiplies<D>,
+        {
+            #[inline(always)]
+            unsafe fn issue(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    <(Tile<E, M, K>, Tile<E, N, K>) as Multiplies<D>>::issue(registers, stage, accumulate)
+                }
+            }
+        }
+    )*};
+}
+loaded_for_all! {
+    (ToAll<Tile<E, M, K>, A>, Tile<E, N, K>) A;
+    (Tile<E, M, K>, ToAll<Tile<E, N, K>, B>) B;
+    (ToAll<Tile<E, M, K>, A>, ToAll<Tile<E, N, K>, B>) A B;
 }
 
 // SAFETY: the descriptors name the two tiles, panel by panel.

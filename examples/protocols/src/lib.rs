@@ -1,7 +1,7 @@
 //! What the host does for the kernels: buffers, words that are zero for each launch, and what every element has to
 //! be.
 
-use baton_host::{Buffer, Device, Error, Grid, Image, LaunchReport, Module, SyncBuffer};
+use baton_host::{Buffer, Device, Error, Grid, Image, LaunchReport, Matrix, Module, SyncBuffer};
 use clap::ValueEnum;
 use example_common::{Numbers, Outcome, Verdict};
 use protocols_kernel::{PEERS, RUNNERS, STAGE, THREADS, cell, entry, shadow, turn};
@@ -36,13 +36,15 @@ pub enum Protocol {
     Peers,
     /// Shared memory of the next CTA of a cluster
     Relay,
+    /// Tiles that the CTAs of a cluster load for each other
+    Broadcast,
     /// Asynchronous copies by threads, through a ring
     Copies,
 }
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Protocol; 13] = [
+    pub const ALL: [Protocol; 14] = [
         Protocol::Spin,
         Protocol::Tickets,
         Protocol::Sides,
@@ -55,6 +57,7 @@ impl Protocol {
         Protocol::Queue,
         Protocol::Peers,
         Protocol::Relay,
+        Protocol::Broadcast,
         Protocol::Copies,
     ];
 
@@ -73,6 +76,7 @@ impl Protocol {
             Protocol::Queue => "queue",
             Protocol::Peers => "peers",
             Protocol::Relay => "relay",
+            Protocol::Broadcast => "broadcast",
             Protocol::Copies => "copies",
         }
     }
@@ -262,6 +266,22 @@ pub fn run(
                     (0..after.len()).map(|i| turn(after[giver(i)], (i % threads) as u32)).collect();
             }
             outcome(launch, after, &buffer)
+        }
+        Protocol::Broadcast => {
+            let ctas = ctas.next_multiple_of(PEERS);
+            let tiles = rounds + 2;
+            let mut numbers = Numbers::new(seed);
+            let input: Vec<u32> = (0..tiles * 16 * 32).map(|_| numbers.bits() as u32).collect();
+            let from = Buffer::from_slice(device, &input)?;
+            let mut to = Buffer::poisoned(device, (ctas * 32) as usize)?;
+            let matrix = Matrix::new(16 * tiles as u64, 32);
+            let call =
+                protocols_kernel::broadcast(from.tensor_map(matrix)?, to.as_arg_mut(), tiles);
+            let launch = launch(ctas.into(), call)?;
+            let column = |lane: u32| (0..tiles * 16).map(move |row| (row * 32 + lane) as usize);
+            let number = |lane: u32| column(lane).fold(0, |number, i| turn(number, input[i]));
+            let all: Vec<u32> = (0..ctas * 32).map(|i| number(i % 32)).collect();
+            outcome(launch, all, &to)
         }
         Protocol::Copies => {
             let mut numbers = Numbers::new(seed);

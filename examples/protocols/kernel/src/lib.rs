@@ -329,6 +329,52 @@ pub fn relay(cta: Cta<'_, Track, THREADS>, numbers: GlobalPtr<u32>, rounds: u32)
     cta.join().exit(())
 }
 
+/// What one CTA of a pair loads for both.
+pub type Share = Tile<u32, 8, 32>;
+/// What both have in the end.
+pub type Whole = Tile<u32, 16, 32>;
+
+baton::shared! {
+    /// A ring that the CTAs of a cluster fill for each other.
+    pub struct Air in air { tiles: Stages<2, ToAll<Whole, PEERS>, ByBulk, ByThreads> }
+}
+
+/// Both CTAs of each cluster read all tiles of `input`, each of them loading one half of every tile for both; every lane of
+/// the reading warp stirs the column that it owns into a number, and writes that.
+#[baton::kernel(threads = 64, cluster = 2)]
+pub fn broadcast(
+    cta: Cta<'_, Air, THREADS>,
+    input: TensorMap<Share>,
+    output: GlobalPtr<u32, TheWarp<1>>,
+    tiles: u32,
+) -> Exit<'_> {
+    let (cta, air::Parts { tiles: parts, .. }) = cta.claim();
+    let (mut loads, mut stages) = parts.split();
+    let (joined, (loaded, ())) = cta.roles((
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for tile in 0..tiles as i32 {
+                    loads.acquire(&mut t).load(&mut t, input.at(16 * tile, 0));
+                }
+                loads.finish(&mut t)
+            })
+        }),
+        warp(move |mut w| {
+            let mut mine = output.partition(&w);
+            let mut number = 0;
+            for _ in 0..tiles {
+                let stage = stages.wait(&mut w);
+                for row in 0..16 {
+                    number = turn(number, stage.get(32 * row + w.rank()));
+                }
+                stage.fence_proxy_async(&mut w).release(&mut w);
+            }
+            mine.put(0, number);
+        }),
+    ));
+    joined.exit((loaded,))
+}
+
 /// Elements of a stage.
 pub const STAGE: usize = 128;
 
