@@ -87,7 +87,6 @@ pub mod index;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
 pub mod layout;
-pub mod mailbox;
 pub mod multicast;
 pub mod pair;
 pub mod path;

@@ -124,6 +124,14 @@ impl<T: Element> MayDepend for ReadOnly<T> {
     }
 }
 
+impl<T, const FROM: u32, const TO: u32, S> MayDepend for protocol::Mailbox<T, FROM, TO, S> {
+    type Behind = Self;
+    #[inline(always)]
+    fn behind(self) -> Self {
+        self
+    }
+}
+
 macro_rules! as_they_are {
     ($(($($parameter:ident),*) $t:ty;)*) => {$(
         impl<$($parameter),*> MayDepend for $t {

@@ -4,8 +4,8 @@
 mod fixture;
 use fixture::*;
 
-fn ends<'k>(cta: &mut Threads<'k>, mailbox: Mailbox<'k, u32, baton::scope::Cta>) {
-    if let End::Sender(outbox) = mailbox.ends(cta, 0, 1) {
+fn ends<'k>(cta: &mut Threads<'k>, mailbox: Mailbox<u32, 0, 1, baton::scope::Cta>) {
+    if let End::Sender(outbox) = mailbox.end(cta) {
         outbox.fill(cta, |i| i as u32).send(cta);
     }
 }

@@ -1,6 +1,6 @@
 //! What the host does for the kernel: buffers, the launch, and what every element has to be.
 
-use baton_host::{Buffer, Device, Error, Image, Module};
+use baton_host::{Buffer, Device, Error, Image, Module, SyncBuffer};
 use example_common::{Outcome, Verdict};
 use message_passing_kernel::{THREADS, message};
 
@@ -15,13 +15,11 @@ pub fn run(device: &Device, module: &Module, elements: usize, seed: u32) -> Resu
         Buffer::<u32>::poisoned(device, elements)?,
     ];
     // A flag is zero until the message is there.
-    let [mut ping_flag, mut pong_flag] = [Buffer::zeroed(device, 1)?, Buffer::zeroed(device, 1)?];
+    let [mut ping_flag, mut pong_flag] = [SyncBuffer::new(device)?, SyncBuffer::new(device)?];
 
     let call = message_passing_kernel::exchange(
-        ping.as_arg_mut(),
-        ping_flag.as_arg_mut(),
-        pong.as_arg_mut(),
-        pong_flag.as_arg_mut(),
+        (ping_flag.reset()?, ping.as_arg_mut()),
+        (pong_flag.reset()?, pong.as_arg_mut()),
         output.as_arg_mut(),
         seed,
     );

@@ -8,6 +8,7 @@
 //!
 //! | protocol | who holds the array | host argument |
 //! |---|---|---|
+//! | [`Mailbox`] | the CTA that writes it; then the CTA that reads it | words, array |
 //! | [`SpinLock`], [`TicketLock`] | one set at a time; the second in the order of arrival | words, array |
 //! | [`Dekker`] | one of two sides at a time, by loads and stores | words, array |
 //! | [`RwLock`] | one set at a time to write, or any number to read | words, array |
@@ -37,6 +38,7 @@ mod dekker;
 mod grid;
 mod last_arrival;
 mod lock;
+mod mailbox;
 mod once;
 mod queue;
 mod rwlock;
@@ -47,6 +49,7 @@ pub use dekker::{Announced, Dekker, Leave, Side};
 pub use grid::{Grid, GridExchange};
 pub use last_arrival::{Arrival, Contribution, LastArrival};
 pub use lock::{SpinLock, TicketLock, Unlock, UnlockTicket};
+pub use mailbox::{End, HasMessage, Inbox, Mailbox, Outbox};
 pub use once::Once;
 pub use queue::Queue;
 pub use rwlock::{RwLock, UnlockRead, UnlockWrite};

@@ -11,9 +11,9 @@
 //! ```
 #![no_std]
 
-use baton::mailbox::{End, Inbox, Mailbox};
 use baton::path::Full;
 use baton::prelude::*;
+use baton::protocol::{End, Inbox, Mailbox};
 
 /// Threads of a CTA.
 pub const THREADS: u32 = 128;
@@ -30,11 +30,7 @@ pub const fn message(seed: u32, sender: u32, index: u64) -> u32 {
 
 /// Copies each thread's elements of a message that has arrived.
 #[inline(always)]
-fn copy(
-    message: Inbox<'_, u32, Gpu, Threads<'_>, Full>,
-    output: GlobalPtr<u32>,
-    cta: &Threads<'_>,
-) {
+fn copy(message: Inbox<u32, Gpu, Threads<'_>, Full>, output: GlobalPtr<u32>, cta: &Threads<'_>) {
     for mut place in output.partition(cta) {
         place.put(message.get(place.index()));
     }
@@ -42,23 +38,17 @@ fn copy(
 
 /// Each CTA's elements of `output` become what the other CTA wrote for them.
 ///
-/// Launched on two CTAs, with five arrays of one length each but for the flags, which are one zero each.
+/// Launched on two CTAs, with three arrays of one length.
 #[baton::kernel(threads = 128)]
 pub fn exchange(
     cta: Cta<'_, NoShared, THREADS>,
-    ping: GlobalPtr<u32>,
-    ping_flag: GlobalPtr<u32>,
-    pong: GlobalPtr<u32>,
-    pong_flag: GlobalPtr<u32>,
+    ping: Mailbox<u32, 0, 1>,
+    pong: Mailbox<u32, 1, 0>,
     output: GlobalPtr<u32>,
     seed: u32,
 ) -> Exit<'_> {
     let mut cta = cta;
-    // SAFETY: (1) the host zeroes the flags before each launch; (2) both CTAs claim the same arrays, here alone; (3)
-    // the ends below are constants.
-    let (ping, pong) =
-        unsafe { (Mailbox::claim(&cta, ping, ping_flag), Mailbox::claim(&cta, pong, pong_flag)) };
-    match (ping.ends(&cta, 0, 1), pong.ends(&cta, 1, 0)) {
+    match (ping.end(&mut cta), pong.end(&mut cta)) {
         (End::Sender(outbox), End::Receiver(inbox)) => {
             outbox.fill(&mut cta, |i| message(seed, 0, i)).send(&mut cta);
             let inbox = inbox.wait_relaxed(&mut cta).fence_acquire::<Gpu, _>(&mut cta);

@@ -15,80 +15,104 @@
 
 use core::marker::PhantomData;
 
-use crate::global::{GlobalPtr, read_global, write_global};
+use super::Guarded;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::{DeviceSliceMut, KernelParam, Params, SyncWords};
+use crate::global::{ReceiveParam, read_global, write_global};
 use crate::path::{
     Acquired, Awaited, Empty, FlagObserved, Full, ObservedRelaxed, ReleasedAt, ReleasedFor,
     Writable, Written,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, Global};
+use crate::ptx::sreg;
+use crate::require;
 use crate::scope::{Gpu, Includes, Scope};
 use crate::sem::{AcqRel, Acquire, Relaxed, Release};
 use crate::shared_access::check;
 use crate::tile::Element;
-use crate::token::{Brand, Cta, Marks, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
 
-/// An array and a flag in global memory, used by two CTAs at the scope `S`.
-pub struct Mailbox<'k, T, S> {
-    data: u64,
-    len: u64,
-    flag: u64,
-    brand: Brand<'k>,
-    types: Marks<(T, S)>,
+/// An array that the CTA `FROM` writes, once, and the CTA `TO` then reads: a kernel parameter. The numbers are those of the CTAs
+/// along x.
+///
+/// They stand in the type, so that all CTAs of a launch agree about who sends. In every other CTA the mailbox is nobody's, and
+/// in a grid that lacks one of the two nobody sends, or nobody receives.
+///
+/// ```
+/// use baton::prelude::*;
+/// use baton::protocol::{End, Mailbox};
+///
+/// /// CTA 1 gets what CTA 0 has written.
+/// #[baton::kernel(threads = 128)]
+/// fn send(cta: Cta<'_, NoShared, 128>, mail: Mailbox<u32, 0, 1>, output: GlobalPtr<u32>) -> Exit<'_> {
+///     let mut cta = cta;
+///     let mut mine = output.partition(&cta);
+///     match mail.end(&mut cta) {
+///         End::Sender(outbox) => outbox.fill(&mut cta, |i| i as u32).send(&mut cta),
+///         End::Receiver(inbox) => {
+///             let inbox = inbox.wait(&mut cta);
+///             mine.put(0, inbox.get(0));
+///         }
+///         End::Neither => {}
+///     }
+///     let (cta, ()) = cta.claim();
+///     cta.join().exit(())
+/// }
+/// # fn main() {}
+/// ```
+#[repr(transparent)]
+pub struct Mailbox<T, const FROM: u32, const TO: u32, S = Gpu>(Guarded<T, S>);
+
+// SAFETY: four 64-bit words: the flag and how many there are, then the array.
+unsafe impl<T: Element, const FROM: u32, const TO: u32, S> ReceiveParam
+    for Mailbox<T, FROM, TO, S>
+{
+    type Abi = Self;
+    #[inline(always)]
+    unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
+        abi
+    }
+}
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T: Element, const FROM: u32, const TO: u32, S> KernelParam for Mailbox<T, FROM, TO, S> {
+    type Host<'a> = (SyncWords<'a, 1>, DeviceSliceMut<'a, T>);
+    fn push((flag, data): Self::Host<'_>, params: &mut Params) {
+        params.push_guarded(flag, [data]);
+    }
 }
 
-impl<'k, T: Element, S: Scope> Mailbox<'k, T, S> {
-    /// Claims the memory of a mailbox.
-    ///
-    /// # Safety
-    /// 1. `flag` has at least one element, and element 0 is zero when the launch begins (rule A14).
-    /// 2. Every CTA claims the same `data` and `flag`, once, and touches neither otherwise during the launch.
-    /// 3. Every CTA passes the same `sender` and `receiver` to [`ends`](Self::ends).
+impl<T: Element, const FROM: u32, const TO: u32, S: Scope> Mailbox<T, FROM, TO, S> {
+    /// Gives each CTA its end, for one of its sets of threads.
     #[inline(always)]
-    pub unsafe fn claim<L, const THREADS: u32>(
-        cta: &Cta<'k, L, THREADS>,
-        data: GlobalPtr<T>,
-        flag: GlobalPtr<u32>,
-    ) -> Self {
-        let _ = cta;
-        Mailbox {
-            data: data.address().raw(),
-            len: data.len(),
-            flag: flag.address().raw(),
-            brand: PhantomData,
-            types: PhantomData,
-        }
-    }
-
-    /// Gives each CTA its end by its index along x: the CTA `sender` sends to the CTA `receiver`.
-    #[inline(always)]
-    pub fn ends<L, const THREADS: u32>(
-        self, // A9: an end is handed out once
-        cta: &Cta<'k, L, THREADS>,
-        sender: u32,
-        receiver: u32,
-    ) -> End<'k, T, S, Cta<'k, L, THREADS>>
+    pub fn end<C: Set>(
+        self, // A9: an end is one set's
+        set: &mut C,
+    ) -> End<T, S, C>
     where
         S: Includes<Gpu>,
     {
-        let crate::index::CtaIndex { x, y, z } = cta.index();
-        let first = y == 0 && z == 0 && sender != receiver;
-        if first && x == sender {
-            End::Sender(Outbox::new(self.data, self.len, self.flag))
-        } else if first && x == receiver {
-            End::Receiver(Inbox::new(self.data, self.len, self.flag))
+        const { require(FROM != TO, "a CTA does not send to itself: give the mailbox two numbers") };
+        let _ = set;
+        let Guarded { words, data, len, .. } = self.0;
+        let x = sreg::ctaid_x();
+        let first = sreg::ctaid_y() == 0 && sreg::ctaid_z() == 0;
+        if first && x == FROM {
+            End::Sender(Outbox::new(data, len, words))
+        } else if first && x == TO {
+            End::Receiver(Inbox::new(data, len, words))
         } else {
             End::Neither
         }
     }
 }
 
-/// What a CTA got of a mailbox.
-pub enum End<'k, T, S, C> {
+/// What a set of a CTA got of a mailbox.
+pub enum End<T, S, C> {
     /// It sends.
-    Sender(Outbox<'k, T, S, C, Empty>),
+    Sender(Outbox<T, S, C, Empty>),
     /// It receives.
-    Receiver(Inbox<'k, T, S, C, Awaited>),
+    Receiver(Inbox<T, S, C, Awaited>),
     /// It is neither.
     Neither,
 }
@@ -96,23 +120,22 @@ pub enum End<'k, T, S, C> {
 macro_rules! end {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        pub struct $name<'k, T, S, C, State> {
+        pub struct $name<T, S, C, State> {
             data: u64,
             len: u64,
             flag: u64,
-            brand: Brand<'k>,
             types: Marks<(T, S, C, State)>,
             stays: StaysWithItsThreads,
         }
 
-        impl<'k, T: Element, S: Scope, C: Set, State> $name<'k, T, S, C, State> {
+        impl<T: Element, S: Scope, C: Set, State> $name<T, S, C, State> {
             #[inline(always)]
             fn new(data: u64, len: u64, flag: u64) -> Self {
-                $name { data, len, flag, brand: PhantomData, types: PhantomData, stays: PhantomData }
+                $name { data, len, flag, types: PhantomData, stays: PhantomData }
             }
 
             #[inline(always)]
-            fn become_state<Next>(self) -> $name<'k, T, S, C, Next> {
+            fn become_state<Next>(self) -> $name<T, S, C, Next> {
                 $name::new(self.data, self.len, self.flag)
             }
 
@@ -150,14 +173,10 @@ end! {
     Inbox
 }
 
-impl<'k, T: Element, S: Scope, C: Set, State> Outbox<'k, T, S, C, State> {
+impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     /// Writes the elements that this thread owns (thread `r` of `n` owns `r`, `r + n`, …; rule A13).
     #[inline(always)]
-    pub fn fill<U>(
-        self,
-        set: &mut U,
-        mut value: impl FnMut(u64) -> T,
-    ) -> Outbox<'k, T, S, C, Written>
+    pub fn fill<U>(self, set: &mut U, mut value: impl FnMut(u64) -> T) -> Outbox<T, S, C, Written>
     where
         U: SameSet<C>,
         State: Writable,
@@ -195,7 +214,7 @@ impl<'k, T: Element, S: Scope, C: Set, State> Outbox<'k, T, S, C, State> {
     /// # PTX
     /// The set's barrier, then `fence.acq_rel.F` (ISA 8.8, third release pattern). PTX 6.0, sm_70.
     #[inline(always)]
-    pub fn fence_release<F: Scope, U>(self, set: &mut U) -> Outbox<'k, T, S, C, ReleasedAt<F>>
+    pub fn fence_release<F: Scope, U>(self, set: &mut U) -> Outbox<T, S, C, ReleasedAt<F>>
     where
         U: SameSet<C>,
         State: HasMessage,
@@ -231,13 +250,13 @@ impl<'k, T: Element, S: Scope, C: Set, State> Outbox<'k, T, S, C, State> {
 pub trait HasMessage {}
 impl HasMessage for Written {}
 
-impl<'k, T: Element, S: Scope, C: Set, State> Inbox<'k, T, S, C, State> {
+impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
     /// Waits for the flag with an acquire; each thread of the set waits itself.
     ///
     /// # PTX
     /// A loop over `ld.acquire.S.global.u32` (ISA 8.8, first acquire pattern). PTX 6.0, sm_70.
     #[inline(always)]
-    pub fn wait<U>(self, set: &mut U) -> Inbox<'k, T, S, C, Full>
+    pub fn wait<U>(self, set: &mut U) -> Inbox<T, S, C, Full>
     where
         U: SameSet<C>,
     {
@@ -253,7 +272,7 @@ impl<'k, T: Element, S: Scope, C: Set, State> Inbox<'k, T, S, C, State> {
     /// # PTX
     /// A loop over `ld.relaxed.S.global.u32`. PTX 6.0, sm_70.
     #[inline(always)]
-    pub fn wait_relaxed<U>(self, set: &mut U) -> Inbox<'k, T, S, C, ObservedRelaxed>
+    pub fn wait_relaxed<U>(self, set: &mut U) -> Inbox<T, S, C, ObservedRelaxed>
     where
         U: SameSet<C>,
     {
@@ -268,7 +287,7 @@ impl<'k, T: Element, S: Scope, C: Set, State> Inbox<'k, T, S, C, State> {
     /// # PTX
     /// `fence.acq_rel.F` (ISA 8.8, third acquire pattern). PTX 6.0, sm_70.
     #[inline(always)]
-    pub fn fence_acquire<F, U>(self, set: &mut U) -> Inbox<'k, T, S, C, Full>
+    pub fn fence_acquire<F, U>(self, set: &mut U) -> Inbox<T, S, C, Full>
     where
         F: Includes<S>,
         U: SameSet<C>,
