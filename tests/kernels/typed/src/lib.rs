@@ -1,0 +1,190 @@
+//! Kernels on parts of the library that no example needs: what they become in PTX is looked at, and some of them run.
+#![no_std]
+
+use baton::alias::Aliases;
+use baton::edited_map::EditedMap;
+use baton::multicast::Multicast;
+use baton::pair::Pair;
+use baton::prelude::*;
+use baton::sem::{Acquire, Relaxed, Release};
+
+/// Through the read-only cache, and four words at once.
+#[baton::kernel(threads = 32)]
+pub fn reads(
+    cta: Cta<'_, NoShared, 32>,
+    input: ReadOnly<u32>,
+    words: GlobalPtr<u32>,
+    output: GlobalPtr<u32>,
+) -> Exit<'_> {
+    // SAFETY: (1) read here alone, by strong loads at gpu scope; (2) any value will do.
+    let words = unsafe { words.atomics::<Gpu, _, 32>(&cta) };
+    let mut mine = output.partition(&cta);
+    let [.., last] = words.load_v4::<Acquire>(4).elements();
+    mine.put(0, input.get_nc(mine.index(0)).wrapping_mul(last.value()));
+    let (cta, ()) = cta.claim();
+    cta.join().exit(())
+}
+
+/// One array under two addresses.
+#[baton::kernel(threads = 64)]
+pub fn aliases(
+    cta: Cta<'_, NoShared, 64>,
+    first: GlobalPtr<u32>,
+    second: GlobalPtr<u32>,
+    output: GlobalPtr<u32>,
+) -> Exit<'_> {
+    let mut cta = cta;
+    let mut mine = output.partition(&cta);
+    // SAFETY: (1) the test passes one array twice; (2) one CTA, here alone.
+    let array = unsafe { Aliases::claim(&mut cta, first, second) };
+    let array = array.fill(&mut cta, |i| 3 * i as u32).fence_proxy_alias(&mut cta).sync(&mut cta);
+    let opposite = array.len() - 1 - mine.index(0);
+    mine.put(0, array.get(opposite));
+    let _again = array.reopen(&mut cta).fill(&mut cta, |i| i as u32);
+    let (cta, ()) = cta.claim();
+    cta.join().exit(())
+}
+
+/// Words of several devices.
+#[baton::kernel(threads = 32)]
+pub fn multimem(cta: Cta<'_, NoShared, 32>, address: u64, output: GlobalPtr<u32>) -> Exit<'_> {
+    let mut mine = output.partition(&cta);
+    // SAFETY: nobody runs this kernel.
+    let words: Multicast<'_, u32, Sys> = unsafe { Multicast::claim(&cta, address, 4) };
+    words.store::<Release>(0, 1);
+    words.red_add::<Relaxed>(1, 2);
+    mine.put(0, words.load_reduce_add::<Acquire>(2) + words.load_reduce_max::<Relaxed>(3));
+    let (cta, ()) = cta.claim();
+    cta.join().exit(())
+}
+
+/// What the edited map loads.
+pub type Matrix = Tile<f32, 64, 32>;
+
+baton::shared! {
+    /// Of `edits`.
+    pub struct Group in group { tiles: Stages<2, Matrix, ByBulk, ByThreads> }
+}
+
+/// The first tile of each of `count` matrices of 64 × 32 that follow each other in `matrices`.
+#[baton::kernel(threads = 64)]
+pub fn edits(
+    cta: Cta<'_, Group, 64>,
+    template: TensorMap<Matrix>,
+    places: GlobalPtr<u64>,
+    matrices: ReadOnly<f32>,
+    output: GlobalPtr<f32, baton::global::TheWarp<1>>,
+    count: u32,
+) -> Exit<'_> {
+    let (cta, group::Parts { tiles, .. }) = cta.claim();
+    let (mut loads, mut stages) = tiles.split();
+    let (joined, (loaded, ())) = cta.roles((
+        warp(move |w| {
+            w.elect(move |mut t| {
+                let mut map = EditedMap::open(&mut t, places, template);
+                for i in 0..count {
+                    let ready = map
+                        .point_at(&mut t, matrices, i as u64 * 2048, 64, 32)
+                        .fence_release(&mut t)
+                        .fence_acquire(&mut t);
+                    let stage = loads.acquire(&mut t);
+                    let used = ready.load(&mut t, stage, 0, 0);
+                    map = used.wait_loads(&mut t, &mut loads).editable();
+                }
+                loads.finish(&mut t)
+            })
+        }),
+        warp(move |mut w| {
+            let mut mine = output.partition(&w);
+            let mut sum = 0.0;
+            for _ in 0..count {
+                let stage = stages.wait(&mut w);
+                sum += stage.get(w.rank());
+                stage.fence_proxy_async(&mut w).release(&mut w);
+            }
+            mine.put(0, sum);
+        }),
+    ));
+    joined.exit((loaded,))
+}
+
+baton::shared! {
+    /// Of `pairs`.
+    pub struct Shared in shared { tensor: Pair<256> }
+}
+
+/// Allocates the tensor memory of a pair, and gives it back.
+#[baton::kernel(threads = 128, cluster = 2)]
+pub fn pairs(cta: Cta<'_, Shared, 128>, output: GlobalPtr<u32>) -> Exit<'_> {
+    let mut mine = output.partition(&cta);
+    let (cta, shared::Parts { tensor, .. }) = cta.claim();
+    mine.put(0, tensor.columns());
+    let mut joined = cta.join().join_peers();
+    let closed = tensor.dealloc(&mut joined);
+    joined.exit((closed,))
+}
+
+/// The operands of `rescale`.
+pub type A = Tile<bf16, 128, 64>;
+/// Sixteen columns of the product.
+pub type B = Tile<bf16, 16, 64>;
+
+baton::shared! {
+    /// Of `rescale`.
+    pub struct Operands in operands { ab: Stages<1, (A, B), ByThreads, ByMma>, acc: Accs<1, 128, 16> }
+}
+
+/// Multiplies, has the product halved in tensor memory, and adds a second product to that. A is `row % 5`, B is 1, so that
+/// the products are 64 · (row % 5) in every column.
+#[baton::kernel(threads = 192)]
+pub fn rescale(
+    cta: Cta<'_, Operands, 192>,
+    output: GlobalPtr<f32, baton::global::TheWarpgroup<0>>,
+) -> Exit<'_> {
+    let (cta, operands::Parts { ab, acc, .. }) = cta.claim();
+    let (mut filling, mut stages) = ab.split();
+    let (mut issuing, mut draining, tensor) = acc.split();
+    let (mut joined, (drained, (), issued)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut mine = output.partition(&wg);
+            let acc = draining.wait(&mut wg).fence_after_thread_sync(&mut wg);
+            let (acc, row) = acc.ld::<16>(&mut wg, 0).wait_ld(&mut wg);
+            let acc = acc.st(&mut wg, 0, row.map(|value| value / 2.0)).wait_st(&mut wg);
+            acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+            let acc = draining.wait(&mut wg).fence_after_thread_sync(&mut wg);
+            let (acc, row) = acc.ld::<16>(&mut wg, 0).wait_ld(&mut wg);
+            acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+            let mut sum = 0.0;
+            for value in row {
+                sum += value;
+            }
+            mine.put(0, sum);
+            draining.finish(&mut wg)
+        }),
+        warp(move |mut w| {
+            for _ in 0..2 {
+                let value = |i: u32| {
+                    let row = if i < 128 * 64 { i / 64 % 5 } else { 1 };
+                    bf16::from_f32(row as f32)
+                };
+                let stage = filling.acquire(&mut w).fill(&mut w, value);
+                stage.fence_proxy_async(&mut w).publish(&mut w);
+            }
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                let mut acc = issuing.acquire(&mut t);
+                let stage = stages.wait(&mut t);
+                acc.mma(&mut t, stage).release_by_commit(&mut t);
+                acc.commit(&mut t);
+                let mut acc = issuing.acquire(&mut t).keep();
+                let stage = stages.wait(&mut t);
+                acc.mma(&mut t, stage).release_by_commit(&mut t);
+                acc.commit(&mut t);
+                issuing.finish(&mut t)
+            })
+        }),
+    ));
+    let closed = tensor.dealloc(&mut joined, issued, drained);
+    joined.exit((closed,))
+}

@@ -1,0 +1,187 @@
+//! What the typed layer becomes: the steps that the types ask for are instructions, in that order, which ptxas assembles.
+//! What the emulator knows is run too.
+
+use std::fs;
+use std::sync::OnceLock;
+
+use baton_builder::{Arch, Builder, Ptxas};
+use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Module};
+use baton_tests::root;
+
+/// Schedules for each kernel that runs.
+const SEEDS: u64 = 100;
+
+fn ptx() -> &'static str {
+    static PTX: OnceLock<String> = OnceLock::new();
+    PTX.get_or_init(|| {
+        let output = Builder::new(root().join("tests/kernels/typed"))
+            .arch(Arch::Sm100a)
+            .ptxas(Ptxas::Required)
+            .out_dir(root().join("target/baton-tests/typed"))
+            .build()
+            .unwrap_or_else(|error| panic!("the typed kernels: {error}"));
+        fs::read_to_string(&output.binaries[0].ptx).expect("the builder wrote it")
+    })
+}
+
+/// The instructions of a kernel, one a line.
+fn body(kernel: &str) -> Vec<&'static str> {
+    let entry = format!(".entry {kernel}(");
+    let text = ptx().split(".visible").find(|text| text.trim_start().starts_with(&entry));
+    let text = text.unwrap_or_else(|| panic!("there is no kernel `{kernel}`"));
+    text.lines().map(str::trim).collect()
+}
+
+/// Fails unless each of `steps` begins an instruction behind the one before it.
+fn has_steps(kernel: &str, steps: &[&str]) {
+    let body = body(kernel);
+    let mut lines = body.iter();
+    for step in steps {
+        let found = lines.any(|line| {
+            // A predicate may stand before it.
+            let line = if line.starts_with('@') {
+                line.split_once(char::is_whitespace).map_or("", |(_, rest)| rest)
+            } else {
+                line
+            };
+            line.starts_with(step)
+        });
+        assert!(found, "{kernel} lacks `{step}` behind what comes before it in {steps:?}");
+    }
+}
+
+#[test]
+fn reads_are_what_they_say() {
+    has_steps("reads", &["ld.acquire.gpu.global.v4.b32", "ld.global.nc.b32"]);
+}
+
+#[test]
+fn the_fence_of_aliases_stands_between_the_addresses() {
+    has_steps(
+        "aliases",
+        &[
+            "st.weak.global",
+            "fence.proxy.alias",
+            "bar.sync",
+            "ld.weak.global",
+            "fence.proxy.alias",
+            "bar.sync",
+            "st.weak.global",
+        ],
+    );
+}
+
+#[test]
+fn memory_of_several_devices_is_reached_by_multimem_alone() {
+    has_steps(
+        "multimem",
+        &["multimem.st.release.sys", "multimem.red.relaxed.sys", "multimem.ld_reduce.acquire.sys"],
+    );
+}
+
+#[test]
+fn an_edit_is_released_and_acquired_before_the_copy_and_the_copy_awaited_before_the_edit() {
+    has_steps(
+        "edits",
+        &[
+            "tensormap.replace.tile.global_address",
+            "tensormap.replace.tile.global_stride",
+            "fence.proxy.tensormap::generic.release.gpu",
+            "fence.proxy.tensormap::generic.acquire.gpu",
+            "mbarrier.arrive.expect_tx",
+            "cp.async.bulk.tensor.2d",
+            "mbarrier.try_wait",
+            "mbarrier.try_wait",
+        ],
+    );
+}
+
+#[test]
+fn a_pair_allocates_and_deallocates_between_barriers_of_the_cluster() {
+    has_steps(
+        "pairs",
+        &[
+            "tcgen05.alloc.cta_group::2",
+            "tcgen05.relinquish_alloc_permit.cta_group::2",
+            "barrier.cluster.wait",
+            "barrier.cluster.wait",
+            "tcgen05.dealloc.cta_group::2",
+            "barrier.cluster.wait",
+        ],
+    );
+    assert!(!body("pairs").iter().any(|line| line.contains("cta_group::1")));
+}
+
+#[test]
+fn a_store_to_tensor_memory_is_awaited_and_fenced() {
+    has_steps(
+        "rescale",
+        &[
+            "tcgen05.ld.sync",
+            "tcgen05.wait::ld",
+            "tcgen05.st.sync",
+            "tcgen05.wait::st",
+            "tcgen05.fence::before_thread_sync",
+            "tcgen05.ld.sync",
+            // Of the end, because it has stored.
+            "tcgen05.wait::st",
+        ],
+    );
+}
+
+/// A kernel of which the host knows no more than its name.
+const fn kernel(name: &'static str) -> KernelInfo {
+    KernelInfo {
+        name,
+        registers: None,
+        spill_bytes: 0,
+        stack_bytes: 0,
+        static_shared: 0,
+        declared: None,
+    }
+}
+
+fn emulator() -> (Device, Module) {
+    const KERNELS: &[KernelInfo] = &[kernel("reads"), kernel("pairs"), kernel("rescale")];
+    let binary = Binary { arch: "sm_100a", ptx: ptx(), lines: "", cubin: None, kernels: KERNELS };
+    // An image is part of a program, and lives as long.
+    let binaries: &'static [Binary] = Box::leak(Box::new([binary]));
+    let device = Device::emulator(EmulatorOptions::default());
+    let module = device.load(&Image { name: "typed", binaries }).expect("the kernels load");
+    (device, module)
+}
+
+#[test]
+fn a_product_is_rescaled_in_tensor_memory_under_every_schedule() {
+    let (device, module) = emulator();
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut output = Buffer::<f32>::poisoned(&device, 128).expect("memory");
+        let launch = device.launch(&module, 1, typed_kernel::rescale(output.as_arg_mut()));
+        launch.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        // Half of the first product, and the second, in sixteen columns.
+        let expected: Vec<f32> = (0..128).map(|row| 16.0 * 96.0 * (row % 5) as f32).collect();
+        assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn pairs_and_cached_reads_run_under_every_schedule() {
+    let (device, module) = emulator();
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut output = Buffer::<u32>::poisoned(&device, 256).expect("memory");
+        let launch = device.launch(&module, 2, typed_kernel::pairs(output.as_arg_mut()));
+        launch.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(output.to_vec().expect("memory"), [256; 256], "seed {seed}");
+
+        let input: Vec<u32> = (0..32).collect();
+        let input = Buffer::from_slice(&device, &input).expect("memory");
+        let mut words = Buffer::from_slice(&device, &[1, 1, 1, 1, 1, 1, 1, 7]).expect("memory");
+        let mut output = Buffer::<u32>::poisoned(&device, 32).expect("memory");
+        let call = typed_kernel::reads(input.as_arg(), words.as_arg_mut(), output.as_arg_mut());
+        device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let expected: Vec<u32> = (0..32).map(|i| 7 * i).collect();
+        assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
+    }
+}
