@@ -6,7 +6,8 @@ use crate::pair::Weakened::{One, Replaced};
 use crate::pair::{Twin, array, in_one_cluster, place, shared, thread, words};
 
 fn mailbox(entry: &'static [&'static str]) -> Twin {
-    let arguments = [array("data", 1), array("flag", 1), array("out", 1)];
+    let mailbox = vec![place("flag"), Argument::Number(1), place("data"), Argument::Number(1)];
+    let arguments = [Argument::Structure(mailbox), array("out", 1)];
     Twin {
         entries: entry,
         setup: Setup {

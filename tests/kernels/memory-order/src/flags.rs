@@ -1,7 +1,7 @@
 //! Between CTAs, through a flag in global memory: rules A1, A3, A4, A5, A6, A9, A14.
 
-use baton::mailbox::{End, Mailbox};
 use baton::prelude::*;
+use baton::protocol::{End, Mailbox};
 
 use crate::NEW;
 
@@ -9,16 +9,12 @@ use crate::NEW;
 #[baton::kernel(threads = 32)]
 pub fn mailbox(
     cta: Cta<'_, NoShared, 32>,
-    data: GlobalPtr<u32>,
-    flag: GlobalPtr<u32>,
+    mailbox: Mailbox<u32, 1, 0>,
     out: GlobalPtr<u32>,
 ) -> Exit<'_> {
     let mut cta = cta;
     let mut mine = out.partition(&cta);
-    // SAFETY: (1) the flag is 0 when the launch begins; (2) both CTAs claim the same arrays, here alone; (3) the ends
-    // are constants.
-    let mailbox: Mailbox<u32, Gpu> = unsafe { Mailbox::claim(&cta, data, flag) };
-    match mailbox.ends(&cta, 1, 0) {
+    match mailbox.end(&mut cta) {
         End::Sender(outbox) => outbox.fill(&mut cta, |_| NEW).send(&mut cta),
         End::Receiver(inbox) => mine.put(0, inbox.wait(&mut cta).get(0) + 1),
         End::Neither => {}
@@ -31,15 +27,12 @@ pub fn mailbox(
 #[baton::kernel(threads = 32)]
 pub fn mailbox_fences(
     cta: Cta<'_, NoShared, 32>,
-    data: GlobalPtr<u32>,
-    flag: GlobalPtr<u32>,
+    mailbox: Mailbox<u32, 1, 0>,
     out: GlobalPtr<u32>,
 ) -> Exit<'_> {
     let mut cta = cta;
     let mut mine = out.partition(&cta);
-    // SAFETY: as in `mailbox`.
-    let mailbox: Mailbox<u32, Gpu> = unsafe { Mailbox::claim(&cta, data, flag) };
-    match mailbox.ends(&cta, 1, 0) {
+    match mailbox.end(&mut cta) {
         End::Sender(outbox) => {
             let outbox = outbox.fill(&mut cta, |_| NEW);
             outbox.fence_release::<Gpu, _>(&mut cta).store_relaxed(&mut cta);

@@ -67,7 +67,12 @@ pub fn shown() -> Vec<(&'static Rule, Shown)> {
             .map(|name| format!("verify/emulator/tests/hazards/{name}.ptx"))
             .collect(),
         model: rule.model.iter().map(|name| format!("tests/litmus/{name}.litmus")).collect(),
-        tests: rule.tests.iter().map(|(file, _)| (*file).to_owned()).collect(),
+        tests: {
+            let mut files: Vec<String> =
+                rule.tests.iter().map(|(file, _)| (*file).to_owned()).collect();
+            files.dedup();
+            files
+        },
     };
     let mut of_rule = of_rule;
     ALL.iter().map(|rule| (rule, of_rule(rule))).collect()

@@ -108,6 +108,7 @@ pub const ALL: &[Rule] = &[
         tests: &[
             ("tests/tests/memory_order/across_ctas.rs", "a1_a5_a6_a9_release_and_acquire"),
             ("tests/tests/memory_order/across_ctas.rs", "a5_a9_a_lock"),
+            ("tests/tests/memory_order/across_ctas.rs", "a3_a4_a5_a6_fences"),
         ],
         excuse: "",
     },
@@ -162,6 +163,7 @@ pub const ALL: &[Rule] = &[
         tests: &[
             ("tests/tests/memory_order/across_ctas.rs", "a5_a9_a_lock"),
             ("tests/tests/memory_order/across_ctas.rs", "a9_turns"),
+            ("tests/tests/memory_order/across_ctas.rs", "a1_a5_a6_a9_release_and_acquire"),
         ],
         excuse: "",
     },
@@ -198,10 +200,13 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["A13_no_barrier"],
         model: &["families/BAR_sync", "families/BAR_missing"],
-        tests: &[(
-            "tests/tests/memory_order/shared_memory.rs",
-            "a13_the_barrier_between_writers_and_readers",
-        )],
+        tests: &[
+            (
+                "tests/tests/memory_order/shared_memory.rs",
+                "a13_the_barrier_between_writers_and_readers",
+            ),
+            ("tests/tests/memory_order/shared_memory.rs", "a4_a13_an_mbarrier"),
+        ],
         excuse: "",
     },
     Rule {
@@ -491,7 +496,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["D1_no_fence_after_wait"],
         model: &["tcgen05/D1_commit_after", "tcgen05/D1_no_after", "tcgen05/D1_relaxed_wait"],
-        tests: &[("tests/tests/memory_order/tensor_memory.rs", "d1_a_load_behind_the_product")],
+        tests: &[
+            ("tests/tests/memory_order/tensor_memory.rs", "d1_a_load_behind_the_product"),
+            ("tests/tests/memory_order/tensor_memory.rs", "d1_the_fences_need_no_acquiring_wait"),
+        ],
         excuse: "",
     },
     Rule {
@@ -627,7 +635,7 @@ pub const ALL: &[Rule] = &[
         id: "E1",
         sequence: "first `wgmma.mma_async` without `wgmma.fence`; registers touched between fence and use",
         how: How::Types,
-        emulator: &[],
+        emulator: &["E1_no_fence", "E1_register_written"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -636,7 +644,7 @@ pub const ALL: &[Rule] = &[
         id: "E2",
         sequence: "accumulator or A registers read or written before `wait_group` covers their group",
         how: How::Types,
-        emulator: &[],
+        emulator: &["E2_a_overwritten", "E2_group_too_many", "E2_read_before_wait"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -645,7 +653,7 @@ pub const ALL: &[Rule] = &[
         id: "E3",
         sequence: "stage handed back while a `wgmma` still reads it",
         how: How::Types,
-        emulator: &[],
+        emulator: &["E3_stage_overwritten"],
         model: &[],
         tests: &[],
         excuse: "",
