@@ -9,6 +9,7 @@
 
 mod event;
 mod queue;
+mod tensor_map;
 
 use std::ffi::{CStr, CString, c_uint, c_void};
 use std::io::Write;
@@ -16,8 +17,7 @@ use std::ptr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use baton::launch::{Call, EncodedTensorMap};
-use baton_emulator::tensor_map::TensorMapDesc;
+use baton::launch::Call;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::{CudaContext, sys};
 
@@ -25,12 +25,11 @@ use crate::device::Memory;
 use crate::error::{BadLaunch, Error};
 use crate::image::{self, Binary, Candidate, Image};
 use crate::launch::{Grid, LaunchReport, Limits, Occupancy};
-use crate::tensor_map::{self, Im2colDesc};
 
 use event::EventPool;
 
 /// Every symbol that this file reaches, directly or through `cudarc`.
-const SYMBOLS: [&CStr; 52] = [
+const SYMBOLS: [&CStr; 53] = [
     c"cuInit",
     c"cuGetErrorName",
     c"cuGetErrorString",
@@ -57,6 +56,7 @@ const SYMBOLS: [&CStr; 52] = [
     c"cuFuncGetParamInfo",
     c"cuLaunchKernelEx",
     c"cuTensorMapEncodeTiled",
+    c"cuTensorMapEncodeIm2col",
     c"cuOccupancyMaxActiveBlocksPerMultiprocessor",
     c"cuOccupancyMaxActiveClusters",
     c"cuEventCreate",
@@ -460,58 +460,6 @@ impl Gpu {
         let raw =
             unsafe { result::module::get_function(module.raw, name) }.map_err(failed(doing()))?;
         Ok(Function { raw, module: std::marker::PhantomData })
-    }
-
-    pub(crate) fn encode(&self, map: &TensorMapDesc) -> Result<EncodedTensorMap, String> {
-        self.bind("encoding a tensor map").map_err(|error| error.to_string())?;
-        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
-        // SAFETY: the arrays have the rank that is passed, and one fewer for the strides, which the
-        // description's own validation has checked; the result is aligned by its type. The address
-        // is not followed.
-        let result = unsafe {
-            sys::cuTensorMapEncodeTiled(
-                &mut encoded,
-                tensor_map::driver::data_type(map.data_type),
-                map.rank,
-                ptr::with_exposed_provenance_mut(map.global_address as usize),
-                map.global_dims.as_ptr(),
-                map.global_strides.as_ptr(),
-                map.box_dims.as_ptr(),
-                map.element_strides.as_ptr(),
-                tensor_map::driver::interleave(map.interleave),
-                tensor_map::driver::swizzle(map.swizzle),
-                tensor_map::driver::l2_promotion(map.l2_promotion),
-                tensor_map::driver::oob_fill(map.oob_fill),
-            )
-        };
-        result.result().map(|()| EncodedTensorMap(encoded.opaque)).map_err(text)
-    }
-
-    pub(crate) fn encode_im2col(&self, map: &Im2colDesc) -> Result<EncodedTensorMap, String> {
-        self.bind("encoding a tensor map").map_err(|error| error.to_string())?;
-        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
-        let tensor = &map.tensor;
-        // SAFETY: as above; the corners have an entry for each dimension between the first and the last.
-        let result = unsafe {
-            sys::cuTensorMapEncodeIm2col(
-                &mut encoded,
-                tensor_map::driver::data_type(tensor.data_type),
-                tensor.rank,
-                ptr::with_exposed_provenance_mut(tensor.global_address as usize),
-                tensor.global_dims.as_ptr(),
-                tensor.global_strides.as_ptr(),
-                map.lower_corner.as_ptr(),
-                map.upper_corner.as_ptr(),
-                map.channels,
-                map.pixels,
-                tensor.element_strides.as_ptr(),
-                tensor_map::driver::interleave(tensor.interleave),
-                tensor_map::driver::swizzle(tensor.swizzle),
-                tensor_map::driver::l2_promotion(tensor.l2_promotion),
-                tensor_map::driver::oob_fill(tensor.oob_fill),
-            )
-        };
-        result.result().map(|()| EncodedTensorMap(encoded.opaque)).map_err(text)
     }
 
     fn bind(&self, doing: &str) -> Result<(), Error> {

@@ -303,6 +303,9 @@ extern "C" fn cuModuleUnload(_module: *mut c_void) -> c_uint {
 /// A kernel is a letter's address: `scale`, or `cluster` that was compiled for clusters of 2.
 static SCALE: u8 = 0;
 static CLUSTER: u8 = 1;
+/// Kernels of which only the launches are looked at.
+static WRITE_PLAIN: u8 = 2;
+static READ_PLAIN: u8 = 3;
 
 fn is_scale(function: *const u8) -> bool {
     std::ptr::eq(function, &SCALE)
@@ -317,6 +320,8 @@ unsafe extern "C" fn cuModuleGetFunction(
     let kernel: &'static u8 = match unsafe { CStr::from_ptr(name) }.to_bytes() {
         b"scale" => &SCALE,
         b"cluster" => &CLUSTER,
+        b"write_plain" => &WRITE_PLAIN,
+        b"read_plain" => &READ_PLAIN,
         _ => return NOT_FOUND,
     };
     unsafe { *function = kernel };
@@ -442,6 +447,44 @@ unsafe extern "C" fn cuLaunchKernelEx(
 }
 
 /// Writes its arguments into the map, so that they can be compared.
+/// What other programs load, without options.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleLoadData(module: *mut *mut c_void, _code: *const c_void) -> c_uint {
+    in_context("cuModuleLoadData", || {
+        log("load".into());
+        unsafe { *module = std::ptr::without_provenance_mut(0x2000) };
+        0
+    })
+}
+
+/// What other programs launch, without attributes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuLaunchKernel(
+    function: *const u8,
+    grid_x: c_uint,
+    _grid_y: c_uint,
+    _grid_z: c_uint,
+    block_x: c_uint,
+    _block_y: c_uint,
+    _block_z: c_uint,
+    _shared: c_uint,
+    stream: *mut c_void,
+    params: *const *const u8,
+    _extra: *mut *mut c_void,
+) -> c_uint {
+    in_context("cuLaunchKernel", || {
+        let word = |param: usize| unsafe { (*params.add(param)).cast::<u64>().read_unaligned() };
+        let half = |param: usize| unsafe { (*params.add(param)).cast::<u32>().read_unaligned() };
+        let what = if std::ptr::eq(function, &WRITE_PLAIN) {
+            format!("write {} words, round {}", word(1), half(2))
+        } else {
+            format!("read {} words, round {}, {} pauses", word(1), half(3), half(4))
+        };
+        log(format!("{what}, {grid_x} x {block_x} on {}", stream.addr()));
+        0
+    })
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuTensorMapEncodeTiled(
     map: *mut [u64; 16],

@@ -48,13 +48,20 @@ impl Driver {
                 .args(["--cap-lints", "allow", "-o"])
                 .arg(folder.join("libcuda.so"))
                 .args(cfg)
-                .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/driver.rs"))
+                .arg(source())
                 .status()
                 .unwrap();
             assert!(built.success(), "the stand-in driver does not compile");
             folder
         })
     }
+}
+
+/// The stand-in's source, from whichever package of the repository the test is.
+fn source() -> PathBuf {
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut sources = folders.map(|folder| folder.join("host/tests/stand_in/driver.rs"));
+    sources.find(|source| source.is_file()).expect("the repository has a stand-in")
 }
 
 /// Runs `body` in a process of its own, as the test of that name, with that driver.
