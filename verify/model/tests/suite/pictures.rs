@@ -49,8 +49,10 @@ fn attribute(tag: &str, name: &str) -> Option<f64> {
     rest.split_once('"')?.0.parse().ok()
 }
 
+type Point = (f64, f64);
+
 /// Boxes of operations, and points on the curves.
-fn drawing(svg: &str) -> (Vec<[f64; 4]>, Vec<Vec<(f64, f64)>>) {
+fn drawing(svg: &str) -> (Vec<[f64; 4]>, Vec<Vec<Point>>) {
     let mut boxes = vec![];
     let mut curves = vec![];
     for line in svg.lines() {
@@ -67,7 +69,7 @@ fn drawing(svg: &str) -> (Vec<[f64; 4]>, Vec<Vec<(f64, f64)>>) {
                 .filter(|part| !part.is_empty())
                 .map(|part| part.parse().expect("a number"))
                 .collect();
-            let points: Vec<(f64, f64)> = numbers.chunks(2).map(|p| (p[0], p[1])).collect();
+            let points: Vec<Point> = numbers.chunks(2).map(|p| (p[0], p[1])).collect();
             let mut curve = vec![];
             for piece in 0..(points.len() - 1) / 3 {
                 let p = &points[3 * piece..3 * piece + 4];
@@ -79,7 +81,7 @@ fn drawing(svg: &str) -> (Vec<[f64; 4]>, Vec<Vec<(f64, f64)>>) {
                         3.0 * t * t * (1.0 - t),
                         t.powi(3),
                     ];
-                    let sum = |of: fn(&(f64, f64)) -> f64| {
+                    let sum = |of: fn(&Point) -> f64| {
                         p.iter().zip(weights).map(|(point, w)| of(point) * w).sum::<f64>()
                     };
                     curve.push((sum(|p| p.0), sum(|p| p.1)));
