@@ -140,7 +140,10 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     entries.sort();
     for entry in entries {
         if entry.is_dir() {
-            collect(&entry, files)?;
+            // A link to a folder may lead back up.
+            if !entry.is_symlink() {
+                collect(&entry, files)?;
+            }
         } else if entry.extension().is_some_and(|extension| extension == "litmus") {
             files.push(entry);
         }
@@ -150,9 +153,9 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 
 fn judge_file(file: &Path) -> Judged {
     let start = Instant::now();
-    let answer = match fs::read_to_string(file) {
+    let answer = match fs::read(file) {
         Err(error) => Answer::Unreadable(error),
-        Ok(text) => match Test::parse(&text, &file.display().to_string()) {
+        Ok(bytes) => match parse(&bytes, file) {
             Err(error) => Answer::Malformed(error),
             Ok(test) => match judge(&test.program, &test.condition, &Options::default()) {
                 Err(error) => Answer::Unjudged(Box::new(test), error),
@@ -161,6 +164,23 @@ fn judge_file(file: &Path) -> Judged {
         },
     };
     Judged { file: file.to_owned(), milliseconds: start.elapsed().as_secs_f64() * 1e3, answer }
+}
+
+fn parse(bytes: &[u8], file: &Path) -> Result<Test, LitmusError> {
+    let file = file.display().to_string();
+    let text = str::from_utf8(bytes).map_err(|error| {
+        let (valid, rest) = bytes.split_at(error.valid_up_to());
+        let before = String::from_utf8_lossy(valid);
+        let line = before.rsplit('\n').next().unwrap_or("");
+        LitmusError {
+            file: file.clone(),
+            line: 1 + before.matches('\n').count(),
+            column: 1 + line.chars().count(),
+            found: rest.first().map_or(String::new(), |byte| format!("the byte {byte:#04x}")),
+            expected: "text in UTF-8".to_owned(),
+        }
+    })?;
+    Test::parse(text, &file)
 }
 
 /// What the model says in the word of the format.
@@ -271,4 +291,16 @@ fn table(rows: &[[String; 6]]) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_is_an_error_with_its_place() {
+        let error = parse(b"name: a\nlocation \xe2\x82\xac\xff", Path::new("a.litmus"));
+        let error = error.expect_err("no text").to_string();
+        assert_eq!(error, "a.litmus:2:11: found the byte 0xff, expected text in UTF-8");
+    }
 }

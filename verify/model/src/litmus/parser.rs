@@ -12,6 +12,8 @@ use crate::scope::{Cluster, Placement};
 
 /// How many threads, locations and instructions a file may have: far past what can be judged.
 const LIMIT: usize = 4096;
+/// How often a backward branch may be taken at most.
+const ROUNDS: u32 = 1000;
 
 /// What the lines so far declare.
 pub struct Parser {
@@ -98,7 +100,11 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
             parser.end_thread()?;
             parser.thread(&mut line)?;
         } else if line.take_word("unroll") && line.take(":") {
+            let place = line.clone();
             parser.program.unroll = line.small("how often a backward branch may be taken")?;
+            if parser.program.unroll > ROUNDS {
+                return Err(place.expected(format!("at most {ROUNDS} rounds")));
+            }
         } else if let Some(universal) = quantifier(&mut line) {
             parser.end_thread()?;
             if question.is_some() {
@@ -133,12 +139,18 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
         line.finish()?;
     }
     parser.end_thread()?;
-    let end = Line::new(file, last + 1, "", 0)?;
+    let end = |expected: &str| LitmusError {
+        file: file.to_owned(),
+        line: if text.is_empty() { 1 } else { last + 1 },
+        column: 1,
+        found: "the end of the file".to_owned(),
+        expected: expected.to_owned(),
+    };
     if parser.program.threads.is_empty() {
-        return Err(end.expected("a `thread`"));
+        return Err(end("a `thread`"));
     }
     let Some((universal, condition)) = question else {
-        return Err(end.expected("`exists:` or `forall:`"));
+        return Err(end("`exists:` or `forall:`"));
     };
     let (condition, expect) = if universal {
         (Condition::Not(Box::new(condition)), expect.or(Some(Expect::Forbidden)))
@@ -412,7 +424,7 @@ impl Parser {
             return Ok(Condition::True);
         }
         let a = self.term(line)?;
-        let sign = ["==", "!=", "<=", ">=", "<", ">", "="].into_iter().find(|sign| line.take(sign));
+        let sign = ["==", "!=", "<=", ">=", "<", ">"].into_iter().find(|sign| line.take(sign));
         let sign = sign.ok_or_else(|| line.expected("`==`, `!=` or `<`"))?;
         let b = self.term(line)?;
         let not = |condition| Condition::Not(Box::new(condition));

@@ -39,11 +39,16 @@ fn errors_name_the_place_and_what_was_expected() {
         assert_eq!(error(&format!("{head}{line}\nexists: true\n")), expected);
     }
     assert_eq!(error("thread T0:\n"), "t.litmus:1:8: found `T0`, expected a thread with `cta=`");
-    assert_eq!(error(""), "t.litmus:2:1: found the end of the line, expected a `thread`");
+    assert_eq!(error(""), "t.litmus:1:1: found the end of the file, expected a `thread`");
     assert_eq!(
         error(head),
-        "t.litmus:3:1: found the end of the line, expected `exists:` or `forall:`"
+        "t.litmus:3:1: found the end of the file, expected `exists:` or `forall:`"
     );
+    assert_eq!(
+        error(&format!("{head}exists: x = 0")),
+        "t.litmus:3:11: found `=`, expected `==`, `!=` or `<`"
+    );
+    assert_eq!(error("unroll: 1001"), "t.litmus:1:9: found `1001`, expected at most 1000 rounds");
     assert_eq!(
         error(&format!("{head}exists: T0:r0 == 1")),
         "t.litmus:3:12: found `r0`, expected a register that T0 uses"
