@@ -1,5 +1,9 @@
 //! How long verdicts take, with the simple implementation of the tests beside the search.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
+
 use baton_model::litmus::Test;
 use baton_model::{Options, judge, outcomes};
 use criterion::{Criterion, criterion_main};
@@ -68,10 +72,49 @@ fn verdicts(criterion: &mut Criterion) {
     }
 }
 
+/// The corpus twice, on all cores, from text to verdict: what `cargo baton litmus` does with a folder.
+fn corpus(criterion: &mut Criterion) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/litmus");
+    let mut texts = vec![];
+    let mut folders = vec![root];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{error}")) {
+            let path = entry.unwrap_or_else(|error| panic!("{error}")).path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "litmus") {
+                texts.push(fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}")));
+            }
+        }
+    }
+    texts.extend_from_within(..);
+    let mut group = criterion.benchmark_group("corpus");
+    group.sample_size(10);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    group.bench_function(format!("{} tests on {threads} threads", texts.len()), |b| {
+        b.iter(|| {
+            let next = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        while let Some(text) = texts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                            let test = Test::parse(text, "corpus").expect("a test");
+                            let verdict =
+                                judge(&test.program, &test.condition, &Options::default());
+                            verdict.expect("a verdict");
+                        }
+                    });
+                }
+            });
+        });
+    });
+    group.finish();
+}
+
 /// Criterion's macro documents nothing.
 #[allow(missing_docs)]
 mod group {
-    criterion::criterion_group!(benches, super::verdicts);
+    criterion::criterion_group!(benches, super::verdicts, super::corpus);
 }
 
 criterion_main!(group::benches);
