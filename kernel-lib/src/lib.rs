@@ -53,6 +53,11 @@
 //! }
 //! ```
 //!
+//! # Where to look
+//! - [`path`]: what must stand between two accesses, the table of crossings, and which states of a region allow what.
+//! - [`mnemonics`]: from a PTX instruction to what issues it.
+//! - [`protocol`]: ready hand-overs between CTAs.
+//!
 //! # Layers
 //! [`ptx`] has one function for each instruction form and is `unsafe`; everything else is built on it and is
 //! safe, except the claim of raw memory at the top of a kernel.
@@ -87,6 +92,7 @@ pub mod index;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
 pub mod layout;
+pub mod mnemonics;
 pub mod multicast;
 pub mod pair;
 pub mod path;

@@ -5,7 +5,7 @@
 //! and a kernel with this is launched in clusters of two. Neither CTA gives the memory back, nor exits, while the other may
 //! still use it: [`PairTensor::dealloc`] takes the token of the cluster whose roles have all ended (rule D13).
 //!
-//! The instructions on it are those of layer 0 ([`ptx::tcgen05`](crate::ptx::tcgen05)), which are `unsafe`; what the types
+//! The instructions on it are those of layer 0 ([`ptx::tcgen05`]), which are `unsafe`; what the types
 //! here keep is who allocates, when it ends, and that the two belong together.
 //!
 //! ```

@@ -32,7 +32,10 @@
 //!
 //! # States
 //! Zero-sized types, never values. The table above in code is the list of implementations at the end of this
-//! file: one line for each fact that holds.
+//! file: one line for each state, with the facts that hold in it. Turned around, each fact with its rules and the states that
+//! have it:
+//!
+#![doc = include_str!("facts.md")]
 
 /// Fills and drains by the ordinary loads and stores of a set of threads (generic proxy).
 pub enum ByThreads {}

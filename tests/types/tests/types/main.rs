@@ -9,6 +9,7 @@
 
 mod corpus;
 mod diagnostic;
+mod index;
 mod page;
 mod rules;
 
@@ -101,16 +102,32 @@ fn each_rule_is_shown() {
     assert!(bare.is_empty(), "{}", bare.join("\n"));
 }
 
-#[test]
-fn the_page_of_the_rules_is_up_to_date() {
-    let path = page::root().join("docs/rules.md");
-    let page = page::page();
+/// Fails unless the file says `page`; writes it where that is asked for.
+fn golden(file: &str, page: &str) {
+    let path = page::root().join(file);
     if std::env::var_os("BATON_BLESS").is_some() {
-        std::fs::write(&path, &page).expect("a writable page");
+        std::fs::write(&path, page).expect("a writable page");
     }
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         there == page,
-        "docs/rules.md is not what the programs say: run `BATON_BLESS=1 cargo test -p baton-type-tests`"
+        "{file} is not what it follows from: run `BATON_BLESS=1 cargo test -p baton-type-tests`"
     );
+}
+
+#[test]
+fn the_page_of_the_rules_is_up_to_date() {
+    golden("docs/rules.md", &page::page());
+}
+
+#[test]
+fn the_page_of_mnemonics_is_up_to_date() {
+    let (page, unknown) = index::mnemonics();
+    assert!(unknown.is_empty(), "instructions that no stem in index.rs fits: {unknown:#?}");
+    golden("kernel-lib/src/mnemonics.md", &page);
+}
+
+#[test]
+fn the_table_of_facts_is_up_to_date() {
+    golden("kernel-lib/src/facts.md", &index::facts());
 }

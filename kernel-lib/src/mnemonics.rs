@@ -1,0 +1,3 @@
+//! Index: from PTX instructions to Rust names.
+//!
+#![doc = include_str!("mnemonics.md")]
