@@ -19,6 +19,7 @@ mod claims;
 mod convergence;
 mod docs;
 mod emitted;
+mod emulated;
 mod machine;
 mod table;
 

@@ -84,12 +84,15 @@ pub(crate) enum AsyncOp {
         bytes: Src,
         bar: Addr,
         multicast: Option<Src>,
+        reduce: Option<(AtomFn, u8)>,
     },
     BulkOut {
         dst: Addr,
         src: Addr,
         bytes: Src,
         reduce: Option<(AtomFn, u8)>,
+        /// Which of sixteen bytes are copied.
+        mask: Option<Src>,
     },
     TensorIn {
         dst: Addr,
@@ -97,18 +100,32 @@ pub(crate) enum AsyncOp {
         coordinates: Box<[Src]>,
         bar: Addr,
         multicast: Option<Src>,
+        mode: TileMode,
+        /// Each destination has its barrier in the CTA of its pair that the address names.
+        pair: bool,
     },
     TensorOut {
         map: Addr,
         coordinates: Box<[Src]>,
         src: Addr,
         reduce: Option<Box<str>>,
+        mode: TileMode,
     },
     BulkCommit,
     BulkWait {
         groups: u32,
         read: bool,
     },
+}
+
+/// How a tensor copy walks its tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TileMode {
+    Tile,
+    /// With the offsets of the spatial dimensions, if it has any.
+    Im2col(Box<[Src]>),
+    /// `tile::gather4` and `tile::scatter4`
+    FourRows,
 }
 
 /// Shared memory of one CTA.
@@ -128,6 +145,7 @@ pub(crate) enum Action {
         /// Destinations, and the barrier of each.
         to: Vec<(SharedPlace, SharedPlace)>,
         bytes: u32,
+        reduce: Option<(AtomFn, u8)>,
         data: Vec<u8>,
     },
     /// Shared memory out to global memory.
@@ -135,6 +153,8 @@ pub(crate) enum Action {
         from: SharedPlace,
         target: Source,
         reduce: Option<(AtomFn, u8)>,
+        /// Which of sixteen bytes are copied.
+        mask: u32,
         bytes: u32,
         data: Vec<u8>,
     },
@@ -159,6 +179,8 @@ pub(crate) enum Action {
 pub(crate) enum Source {
     Global(u64),
     Shared(SharedPlace),
+    /// The data themselves.
+    Data(Vec<u8>),
     /// Pieces of a tile, with shared addresses relative to its start.
     Tile {
         map: TensorMap,
@@ -211,12 +233,12 @@ impl World<'_> {
     }
 
     /// The phase of a barrier now.
-    fn phase_of(&mut self, place: SharedPlace) -> u64 {
+    pub(crate) fn phase_of(&mut self, place: SharedPlace) -> u64 {
         self.ctas[place.cta as usize].barriers.get(place.offset).map_or(0, |b| b.phase)
     }
 
     /// Tells the detection of a copy into shared memory.
-    fn track_in_copy(
+    pub(crate) fn track_in_copy(
         &mut self,
         path: &Path,
         lane: usize,
@@ -240,6 +262,7 @@ impl World<'_> {
                     Source::Shared(from) => {
                         read(Space::Shared(from.cta), from.offset as usize, bytes as usize);
                     }
+                    Source::Data(_) => {}
                     Source::Tile { pieces, .. } => {
                         for piece in pieces {
                             if let Some(address) = piece.global {
@@ -279,12 +302,12 @@ impl World<'_> {
                     }
                 }
             }
-            Source::Shared(_) => {}
+            Source::Shared(_) | Source::Data(_) => {}
         }
     }
 
     /// The place of an mbarrier, and its address for messages.
-    fn barrier_place(
+    pub(crate) fn barrier_place(
         &mut self,
         warp: &Warp,
         space: MemSpace,
@@ -529,7 +552,7 @@ impl World<'_> {
     }
 
     /// A place in shared memory, for a copy.
-    fn shared_place(
+    pub(crate) fn shared_place(
         &mut self,
         warp: &Warp,
         space: MemSpace,
@@ -688,7 +711,7 @@ impl World<'_> {
                     }
                 }
             }
-            AsyncOp::BulkIn { dst, src, from, bytes, bar, multicast } => {
+            AsyncOp::BulkIn { dst, src, from, bytes, bar, multicast, reduce } => {
                 let to = self.addresses(warp, &frame, dst, MemSpace::SharedCluster);
                 let source = self.addresses(warp, &frame, src, *from);
                 let sizes = self.fetch32(warp, &frame, *bytes);
@@ -709,15 +732,19 @@ impl World<'_> {
                         Source::Shared(self.shared_place(warp, *from, source[lane], n64, 16)?)
                     };
                     let to = self.reached(warp, place, bar, masks.map(|m| m[lane]))?;
-                    self.track_in_copy(path, lane, &source, &to, n);
-                    for (place, _) in &to {
-                        self.poison(*place, n)?;
+                    // Reductions are atomic: their destination keeps its value and conflicts with nothing.
+                    if reduce.is_none() {
+                        self.track_in_copy(path, lane, &source, &to, n);
+                        for (place, _) in &to {
+                            self.poison(*place, n)?;
+                        }
                     }
-                    let action = Action::In { source, to, bytes: n, data: Vec::new() };
+                    let action =
+                        Action::In { source, to, bytes: n, reduce: *reduce, data: Vec::new() };
                     self.issue(warp, path, lane, u32::MAX, action);
                 }
             }
-            AsyncOp::TensorIn { dst, map, coordinates, bar, multicast } => {
+            AsyncOp::TensorIn { dst, map, coordinates, bar, multicast, mode, pair } => {
                 let to = self.addresses(warp, &frame, dst, MemSpace::SharedCluster);
                 let bars = self.addresses(warp, &frame, bar, MemSpace::SharedCluster);
                 let masks = multicast.map(|m| self.fetch32(warp, &frame, m));
@@ -725,22 +752,30 @@ impl World<'_> {
                     let address = self.map_address(warp, path, map, lane);
                     let map = self.tensor_map(warp, address, lane)?;
                     let at = self.coordinates(warp, path, coordinates, lane);
-                    let n = map.tile_bytes();
+                    let n = copied_bytes(&map, mode);
                     let place =
                         self.shared_place(warp, MemSpace::SharedCluster, to[lane], n, 128)?;
                     let (bar, _) = self.barrier_place(warp, MemSpace::SharedCluster, bars[lane])?;
-                    let pieces = tile(&map, &at, to[lane] as u32)?;
-                    let to = self.reached(warp, place, bar, masks.map(|m| m[lane]))?;
+                    let pieces =
+                        self.pieces(warp, path, lane, (&map, mode), &at, to[lane] as u32)?;
+                    let mut to = self.reached(warp, place, bar, masks.map(|m| m[lane]))?;
+                    if *pair {
+                        for (place, of) in &mut to {
+                            of.cta = self.in_pair(place.cta, bar.cta);
+                        }
+                    }
                     let source = Source::Tile { map, pieces };
                     self.track_in_copy(path, lane, &source, &to, n as u32);
                     for (place, _) in &to {
                         self.poison(*place, n as u32)?;
                     }
-                    let action = Action::In { source, to, bytes: n as u32, data: Vec::new() };
+                    let bytes = n as u32;
+                    let action = Action::In { source, to, bytes, reduce: None, data: Vec::new() };
                     self.issue(warp, path, lane, u32::MAX, action);
                 }
             }
-            AsyncOp::BulkOut { dst, src, bytes, reduce } => {
+            AsyncOp::BulkOut { dst, src, bytes, reduce, mask: which } => {
+                let which = which.map_or([u32::MAX; LANES], |m| self.fetch32(warp, &frame, m));
                 let to = self.addresses(warp, &frame, dst, MemSpace::Global);
                 let from = self.addresses(warp, &frame, src, MemSpace::Shared);
                 let sizes = self.fetch32(warp, &frame, *bytes);
@@ -755,20 +790,27 @@ impl World<'_> {
                     let group = warp.bulk_groups[lane];
                     let how = (group, reduce.is_some());
                     self.track_out_copy(path, lane, (from, n), &target, how);
-                    let action =
-                        Action::Out { from, target, reduce: *reduce, bytes: n, data: Vec::new() };
+                    let action = Action::Out {
+                        from,
+                        target,
+                        reduce: *reduce,
+                        mask: which[lane],
+                        bytes: n,
+                        data: Vec::new(),
+                    };
                     self.issue(warp, path, lane, group, action);
                 }
             }
-            AsyncOp::TensorOut { map, coordinates, src, reduce } => {
+            AsyncOp::TensorOut { map, coordinates, src, reduce, mode } => {
                 let from = self.addresses(warp, &frame, src, MemSpace::Shared);
                 for lane in lanes_of(mask) {
                     let address = self.map_address(warp, path, map, lane);
                     let map = self.tensor_map(warp, address, lane)?;
                     let at = self.coordinates(warp, path, coordinates, lane);
-                    let n = map.tile_bytes();
+                    let n = copied_bytes(&map, mode);
                     let place = self.shared_place(warp, MemSpace::Shared, from[lane], n, 128)?;
-                    let pieces = tile(&map, &at, from[lane] as u32)?;
+                    let base = from[lane] as u32;
+                    let pieces = self.pieces(warp, path, lane, (&map, mode), &at, base)?;
                     let reduce = match reduce {
                         Some(operation) => Some(map_reduction(operation, map.desc().data_type)?),
                         None => None,
@@ -781,6 +823,7 @@ impl World<'_> {
                         from: place,
                         target,
                         reduce,
+                        mask: u32::MAX,
                         bytes: n as u32,
                         data: Vec::new(),
                     };
@@ -814,6 +857,40 @@ impl World<'_> {
         }
         path.pc += 1;
         Ok(Flow::Visible)
+    }
+
+    /// The pieces of a tensor copy, with shared addresses from its start.
+    fn pieces(
+        &mut self,
+        warp: &Warp,
+        path: &Path,
+        lane: usize,
+        (map, mode): (&TensorMap, &TileMode),
+        at: &[i32],
+        shared: u32,
+    ) -> Result<Vec<Piece>, Fault> {
+        let mut pieces = match (mode, at) {
+            (TileMode::Tile, at) => map.pieces(at, shared)?,
+            (TileMode::Im2col(offsets), at) => {
+                let offsets = self.coordinates(warp, path, offsets, lane);
+                let offsets: Vec<u16> = offsets.into_iter().map(|o| o as u16).collect();
+                map.im2col_pieces(at, &offsets, shared)?
+            }
+            (TileMode::FourRows, &[x, a, b, c, d]) => map.four_rows(x, [a, b, c, d], shared)?,
+            (TileMode::FourRows, at) => map.pieces(at, shared)?,
+        };
+        for piece in &mut pieces {
+            piece.shared -= shared;
+        }
+        Ok(pieces)
+    }
+
+    /// The CTA of the pair of `cta` that `like` is of its own pair.
+    fn in_pair(&self, cta: u32, like: u32) -> u32 {
+        let (here, there) = (&self.ctas[cta as usize], &self.ctas[like as usize]);
+        let rank = here.rank & !1 | there.rank & 1;
+        let ctas = &self.clusters[here.cluster as usize].ctas;
+        ctas.get(rank as usize).copied().unwrap_or(cta)
     }
 
     fn coordinates(&mut self, warp: &Warp, path: &Path, from: &[Src], lane: usize) -> Vec<i32> {
@@ -881,7 +958,7 @@ impl World<'_> {
                 agent.read = true;
                 Ok(false)
             }
-            Action::In { source, to, bytes, data } => {
+            Action::In { source, to, bytes, reduce, data } => {
                 for (place, bar) in to.iter() {
                     let out = self.shared_write(*place, *bytes, "copy")?;
                     match source {
@@ -894,7 +971,7 @@ impl World<'_> {
                                 at += n;
                             }
                         }
-                        _ => out.copy_from_slice(data),
+                        _ => put(out, data, *reduce),
                     }
                     let bytes = i64::from(*bytes);
                     let phase = self.phase_of(*bar);
@@ -910,6 +987,15 @@ impl World<'_> {
                 agent.read = true;
                 Ok(false)
             }
+            Action::Out { target, reduce, mask, data, .. } if *mask & 0xFFFF != 0xFFFF => {
+                let Source::Global(address) = *target else { return Ok(true) };
+                for (i, byte) in data.iter().enumerate() {
+                    if *mask >> (i % 16) & 1 == 1 {
+                        self.write_out(address + i as u64, &[*byte], *reduce)?;
+                    }
+                }
+                Ok(true)
+            }
             Action::Out { target, reduce, data, .. } => {
                 match target {
                     Source::Global(address) => self.write_out(*address, data, *reduce)?,
@@ -921,7 +1007,7 @@ impl World<'_> {
                             }
                         }
                     }
-                    Source::Shared(_) => {}
+                    Source::Shared(_) | Source::Data(_) => {}
                 }
                 Ok(true)
             }
@@ -955,6 +1041,7 @@ impl World<'_> {
                 Ok(self.memory.slice(at, bytes as usize).to_vec())
             }
             Source::Shared(place) => Ok(self.shared_read(*place, bytes).to_vec()),
+            Source::Data(data) => Ok(data.clone()),
             Source::Tile { map, pieces } => {
                 let mut data = Vec::with_capacity(bytes as usize);
                 for piece in pieces {
@@ -987,18 +1074,18 @@ impl World<'_> {
             self.events.push(Event::Change);
         }
         self.memory.mark(at, data.len());
-        let out = self.memory.slice_mut(at, data.len());
-        match reduce {
-            None => out.copy_from_slice(data),
-            Some((f, width)) => {
-                let width = usize::from(width);
-                for (old, new) in out.chunks_exact_mut(width).zip(data.chunks_exact(width)) {
-                    let value = crate::access::atom(f, word(old), word(new), 0, width as u8);
-                    old.copy_from_slice(&value.to_le_bytes()[..width]);
-                }
-            }
-        }
+        put(self.memory.slice_mut(at, data.len()), data, reduce);
         Ok(())
+    }
+}
+
+/// Writes, or reduces elements of so many bytes.
+fn put(out: &mut [u8], data: &[u8], reduce: Option<(AtomFn, u8)>) {
+    let Some((f, width)) = reduce else { return out.copy_from_slice(data) };
+    let size = usize::from(width);
+    for (old, new) in out.chunks_exact_mut(size).zip(data.chunks_exact(size)) {
+        let value = crate::access::atom(f, word(old), word(new), 0, width);
+        old.copy_from_slice(&value.to_le_bytes()[..size]);
     }
 }
 
@@ -1008,13 +1095,10 @@ fn word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The pieces of a tile, with shared addresses from its start.
-fn tile(map: &TensorMap, at: &[i32], shared: u32) -> Result<Vec<Piece>, Fault> {
-    let mut pieces = map.pieces(at, shared)?;
-    for piece in &mut pieces {
-        piece.shared -= shared;
-    }
-    Ok(pieces)
+/// Bytes of shared memory that a tensor copy fills or reads.
+fn copied_bytes(map: &TensorMap, mode: &TileMode) -> u64 {
+    let rows = if *mode == TileMode::FourRows { 4 } else { 1 };
+    rows * map.tile_bytes()
 }
 
 fn aligned(space: &'static str, address: u64, align: u64) -> Result<(), Fault> {

@@ -256,6 +256,7 @@ impl<'p> World<'p> {
             Op::Mbarrier(op) => return self.mbarrier(warp, path, mask, op),
             Op::Async(op) => return self.asynchronous(warp, path, mask, op),
             Op::Tensor(op) => return self.tensor_op(warp, path, mask, op),
+            Op::Remote(op) => return self.remote(warp, path, mask, op),
             Op::Matrix(op) => return self.matrix(warp, path, mask, op),
             Op::AtomVec { f, access, d, b } => {
                 return self.atomic_vector(warp, path, mask, (*f, access, d, b));

@@ -8,6 +8,7 @@
 use crate::async_ops::{AsyncOp, MbarrierOp};
 use crate::detect::{FenceOp, Order};
 use crate::matrix::MatrixOp;
+use crate::remote::RemoteOp;
 use crate::tensor::TensorOp;
 use crate::value::{Float, Format, Rounding};
 use crate::wgmma::WgmmaOp;
@@ -699,6 +700,7 @@ pub(crate) enum Op {
     Tensor(Box<TensorOp>),
     Wgmma(Box<WgmmaOp>),
     Matrix(Box<MatrixOp>),
+    Remote(Box<RemoteOp>),
     /// Each element is an operation of its own.
     AtomVec {
         f: AtomFn,

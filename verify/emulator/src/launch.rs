@@ -5,6 +5,7 @@ use crate::detect::{Detector, Found, Hazard};
 use crate::error::{Error, Failure, Fault, Site, Threads};
 use crate::ir::{Func, Op};
 use crate::memory::{FRESH, Memory, SHARED_BASE};
+use crate::remote::RemoteOp;
 use crate::rng::Rng;
 use crate::schedule::{Grid, Settings};
 use crate::warp::SITE_BITS;
@@ -202,6 +203,15 @@ impl Program {
         }
     }
 
+    /// Whether a kernel asks for clusters that have not started.
+    pub(crate) fn takes_clusters(&self, entry: u32) -> bool {
+        let asks =
+            |op: &Op| matches!(op, Op::Remote(op) if matches!(**op, RemoteOp::TryCancel { .. }));
+        self.reachable(entry)
+            .into_iter()
+            .any(|f| self.functions[f as usize].code.iter().any(|inst| asks(&inst.op)))
+    }
+
     /// Functions that may run when `entry` is launched.
     fn reachable(&self, entry: u32) -> Vec<u32> {
         let mut found = vec![entry];
@@ -379,6 +389,8 @@ impl Machine {
             clusters: Vec::new(),
             agents: Vec::new(),
             issued: 0,
+            next_cluster: 0,
+            cluster_count: 0,
             gathering: Vec::new(),
             accumulators: HashMap::new(),
             events: Vec::new(),

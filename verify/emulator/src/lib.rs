@@ -16,7 +16,8 @@
 //! memory model does not order, even if they happened to come in the right order, each with its
 //! rule, both instructions, the synchronisation that almost sufficed, and what to do.
 //!
-//! Not executed: textures, sparse products, single-bit ones of a warpgroup, `im2col` copies.
+//! Not executed: textures, sparse products, single-bit ones of a warpgroup, interleaved
+//! tensors.
 
 mod access;
 mod alu;
@@ -34,6 +35,7 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod print;
+mod remote;
 mod rng;
 mod schedule;
 pub mod tcgen05;

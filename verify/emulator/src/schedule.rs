@@ -88,8 +88,8 @@ pub(crate) struct Grid<'p> {
     resident: usize,
     /// CTAs so far.
     started: u32,
-    next_cluster: u64,
-    clusters: u64,
+    /// CTAs that are resident together at most.
+    most: usize,
     since_agent: u32,
     /// The state when the last joins were broken: what is wrong if that did not help.
     stuck: Option<Box<Deadlock>>,
@@ -97,8 +97,12 @@ pub(crate) struct Grid<'p> {
 
 impl<'p> Grid<'p> {
     pub fn new(world: World<'p>, entry: u32, settings: Settings) -> Grid<'p> {
+        let mut world = world;
         let shape = world.launch.cluster_shape();
-        let clusters = (0..3).map(|i| u64::from(world.launch.grid[i] / shape[i])).product();
+        world.cluster_count = (0..3).map(|i| u64::from(world.launch.grid[i] / shape[i])).product();
+        // A kernel that takes over clusters which have not started is to find some.
+        let most =
+            if world.program.takes_clusters(entry) { 1 + world.rng.below(8) } else { RESIDENT };
         Grid {
             world,
             entry,
@@ -110,8 +114,7 @@ impl<'p> Grid<'p> {
             free_clusters: Vec::new(),
             resident: 0,
             started: 0,
-            next_cluster: 0,
-            clusters,
+            most,
             since_agent: 0,
             stuck: None,
         }
@@ -130,7 +133,7 @@ impl<'p> Grid<'p> {
             } else if !self.ready.is_empty() {
                 let i = self.world.rng.below(self.ready.len());
                 self.step_warp(i)?;
-            } else if self.resident == 0 && self.next_cluster == self.clusters {
+            } else if self.resident == 0 && self.world.next_cluster == self.world.cluster_count {
                 break;
             } else {
                 self.unblock()?;
@@ -331,19 +334,16 @@ impl<'p> Grid<'p> {
     fn start_clusters(&mut self) {
         let shape = self.world.launch.cluster_shape();
         let size = shape.iter().product::<u32>() as usize;
-        while self.next_cluster < self.clusters
-            && (self.resident == 0 || self.resident + size <= RESIDENT)
+        while self.world.next_cluster < self.world.cluster_count
+            && (self.resident == 0 || self.resident + size <= self.most)
         {
             self.start_cluster(shape);
         }
     }
 
     fn start_cluster(&mut self, shape: [u32; 3]) {
-        let grid = self.world.launch.grid;
-        let n: [u64; 3] = std::array::from_fn(|i| u64::from(grid[i] / shape[i]));
-        let k = self.next_cluster;
-        self.next_cluster += 1;
-        let id = [(k % n[0]) as u32, (k / n[0] % n[1]) as u32, (k / n[0] / n[1]) as u32];
+        let id = self.world.cluster_index(self.world.next_cluster);
+        self.world.next_cluster += 1;
         let cluster = take_slot(&mut self.free_clusters, &mut self.world.clusters);
         let mut ctas = Vec::new();
         for z in 0..shape[2] {
@@ -392,7 +392,7 @@ impl<'p> Grid<'p> {
         self.resident += 1;
         self.started += 1;
         if let Some(detect) = &mut self.world.detect {
-            let home = Home { cta: self.started, cluster: self.next_cluster as u32 };
+            let home = Home { cta: self.started, cluster: self.world.next_cluster as u32 };
             if rank == 0 {
                 detect.start_cluster(cluster);
             }

@@ -125,6 +125,9 @@ pub(crate) struct World<'p> {
     /// Accumulators whose registers are lent.
     pub accumulators: HashMap<u64, Vec<Lanes32>>,
     pub events: Vec<Event>,
+    /// The next cluster of the grid to start, and how many there are.
+    pub next_cluster: u64,
+    pub cluster_count: u64,
     /// Addresses that parked paths look at.
     pub watches: Vec<u64>,
     pub rng: Rng,
@@ -151,6 +154,13 @@ pub(crate) enum Place {
 }
 
 impl World<'_> {
+    /// The index of a cluster in the grid of clusters.
+    pub fn cluster_index(&self, number: u64) -> [u32; 3] {
+        let shape = self.launch.cluster_shape();
+        let n: [u64; 3] = std::array::from_fn(|i| u64::from(self.launch.grid[i] / shape[i]).max(1));
+        [(number % n[0]) as u32, (number / n[0] % n[1]) as u32, (number / n[0] / n[1]) as u32]
+    }
+
     // ---- operands ----
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! Barriers in memory and asynchronous copies.
 
 use super::*;
+use crate::async_ops::TileMode;
 
 impl Decoder<'_> {
     pub(super) fn mbarrier(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
@@ -134,9 +135,7 @@ impl Decoder<'_> {
         let (to, from) = Self::direction(mods)?;
         let reduce = mods.all.first() == Some(&"reduce");
         let op = match (to, o) {
-            (MemSpace::Shared | MemSpace::SharedCluster, [dst, src, bytes, bar, rest @ ..])
-                if !reduce =>
-            {
+            (MemSpace::Shared | MemSpace::SharedCluster, [dst, src, bytes, bar, rest @ ..]) => {
                 let multicast = match rest {
                     [mask, ..] if mods.has("multicast::cluster") => Some(self.src(mask, 16)?),
                     _ => None,
@@ -148,24 +147,20 @@ impl Decoder<'_> {
                     bytes: self.src(bytes, 32)?,
                     bar: self.addr(bar)?,
                     multicast,
+                    reduce: self.reducing(reduce, mods)?,
                 }
             }
-            (MemSpace::Global, [dst, src, bytes, ..]) => {
-                let reduce = if reduce {
-                    let ty = mods.last();
-                    let width = bits(scalar(ty).ok_or("type")?) / 8;
-                    Some((Self::atomic(mods, ty)?, width))
-                } else {
-                    None
+            (MemSpace::Global, [dst, src, bytes, rest @ ..]) => {
+                let mask = match rest.last() {
+                    Some(mask) if mods.has("cp_mask") => Some(self.src(mask, 16)?),
+                    _ => None,
                 };
-                if mods.has("cp_mask") {
-                    return Err("byte mask".into());
-                }
                 AsyncOp::BulkOut {
                     dst: self.addr(dst)?,
                     src: self.addr(src)?,
                     bytes: self.src(bytes, 32)?,
-                    reduce,
+                    reduce: self.reducing(reduce, mods)?,
+                    mask,
                 }
             }
             _ => return Err(String::new()),
@@ -174,16 +169,18 @@ impl Decoder<'_> {
     }
 
     pub(super) fn tensor_copy(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        if mods
-            .find(|m| (m.starts_with("im2col") || m.starts_with("tile::")).then_some(()))
-            .is_some()
-        {
-            return Err("only the tile mode is executed".into());
-        }
         let (to, _) = Self::direction(mods)?;
         let op = match (to, o) {
             (MemSpace::Shared | MemSpace::SharedCluster, [dst, map, bar, rest @ ..]) => {
                 let (map, coordinates) = self.tensor_addr(map)?;
+                let (mode, rest) = match (Self::tile_mode(mods)?, rest) {
+                    (TileMode::Im2col(_), [Operand::Vector(offsets), rest @ ..]) => {
+                        let offsets =
+                            offsets.iter().map(|o| self.src(o, 16)).collect::<Result<_>>()?;
+                        (TileMode::Im2col(offsets), rest)
+                    }
+                    (mode, rest) => (mode, rest),
+                };
                 let multicast = match rest {
                     [mask, ..] if mods.has("multicast::cluster") => Some(self.src(mask, 16)?),
                     _ => None,
@@ -194,6 +191,8 @@ impl Decoder<'_> {
                     coordinates,
                     bar: self.addr(bar)?,
                     multicast,
+                    mode,
+                    pair: mods.has("cta_group::2"),
                 }
             }
             (MemSpace::Global, [map, src, ..]) => {
@@ -207,10 +206,39 @@ impl Decoder<'_> {
                 } else {
                     None
                 };
-                AsyncOp::TensorOut { map, coordinates, src: self.addr(src)?, reduce }
+                let mode = Self::tile_mode(mods)?;
+                AsyncOp::TensorOut { map, coordinates, src: self.addr(src)?, reduce, mode }
             }
             _ => return Err(String::new()),
         };
         Ok(Op::Async(Box::new(op)))
+    }
+
+    /// Function and size of the elements of a copy that reduces.
+    fn reducing(&self, reduce: bool, mods: &Mods) -> Result<Option<(AtomFn, u8)>> {
+        if !reduce {
+            return Ok(None);
+        }
+        let ty = mods.last();
+        let width = bits(scalar(ty).ok_or("type")?) / 8;
+        Ok(Some((Self::atomic(mods, ty)?, width)))
+    }
+
+    fn tile_mode(mods: &Mods) -> Result<TileMode> {
+        let mode = mods.find(|m| {
+            Some(match m {
+                "tile" => TileMode::Tile,
+                "im2col" | "im2col_no_offs" => TileMode::Im2col(Box::default()),
+                "tile::gather4" | "tile::scatter4" => TileMode::FourRows,
+                _ => return None,
+            })
+        });
+        let other = mods
+            .find(|m| (m.starts_with("im2col::") || m.starts_with("tile::")).then(|| m.to_owned()));
+        match (mode, other) {
+            (Some(mode), _) => Ok(mode),
+            (None, Some(other)) => Err(format!("the mode `{other}` is not executed")),
+            (None, None) => Ok(TileMode::Tile),
+        }
     }
 }

@@ -10,6 +10,7 @@ mod matrix;
 mod memory;
 mod mods;
 mod moves;
+mod remote;
 mod tensor;
 
 use crate::async_ops::{AsyncOp, MbarrierOp};
@@ -396,6 +397,12 @@ impl Decoder<'_> {
         let o = &i.operands[..];
         let opcode = i.opcode();
         match opcode {
+            "st" | "red" if mods.has("async") || mods.has("bulk") => {
+                self.remote_store(opcode, &mods, o)
+            }
+            "tensormap" => self.tensor_map(&mods, o),
+            "clusterlaunchcontrol" => self.cluster_launch(&mods, o),
+            "multimem" => self.multimem(&mods, o),
             "ld" | "ldu" | "st" | "atom" | "red" => self.memory(opcode, &mods, o),
             "mbarrier" => self.mbarrier(&mods, o),
             "cp" => self.copy(&mods, o),

@@ -20,6 +20,11 @@ impl<'i> Mods<'i> {
         self.all.last().copied().unwrap_or("")
     }
 
+    /// The same but for one.
+    pub fn without(&self, name: &str) -> Mods<'i> {
+        Mods { all: self.all.iter().copied().filter(|m| *m != name).collect() }
+    }
+
     /// The last type.
     pub fn ty(&self) -> Result<Scalar> {
         self.all.iter().rev().find_map(|m| scalar(m)).ok_or_else(|| "no type".into())

@@ -161,7 +161,9 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
     let relaxed = strand.now.d.covers(before);
     let almost = strand.almost.filter(|_| relaxed).map(|a| a.1);
     let class = conflict.before.class();
-    if relaxed && matches!(class, Class::In | Class::Mma | Class::Wgmma | Class::Small) {
+    if relaxed
+        && matches!(class, Class::In | Class::Mma | Class::Wgmma | Class::Small | Class::Store)
+    {
         let cause = cause(
             "C6",
             "the completion was observed by a relaxed wait, which orders no memory",
@@ -182,6 +184,11 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
             "B6",
             "a bulk copy writes it, and its completion was not observed",
             "wait for the phase of the mbarrier on which the copy completes",
+        ),
+        Class::Store => cause(
+            "B6",
+            "an asynchronous store writes it, and its completion was not observed",
+            "wait for the phase of the mbarrier on which the store completes",
         ),
         Class::Small => cause(
             "B8",
@@ -351,7 +358,8 @@ impl Detector {
         let own = before.stamp.id == warp.lane(lane as usize);
         let same = own || of.home == me.home && of.warp == me.warp && of.lane == Some(lane);
         let near = of.home.cta == me.home.cta;
-        let generic = |class| matches!(class, Class::Thread | Class::Small | Class::Alloc);
+        let generic =
+            |class| matches!(class, Class::Thread | Class::Small | Class::Store | Class::Alloc);
         let cause = if let Space::Tensor(_) = space {
             in_tensor_memory(strand, &conflict, &touch, same)
         } else if !generic(touch.class)

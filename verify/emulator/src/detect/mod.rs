@@ -17,6 +17,7 @@
 
 mod clock;
 mod hazard;
+mod remote;
 mod shadow;
 mod strand;
 mod sync;
@@ -161,7 +162,10 @@ impl Viewer<'_> {
         }
         if self.judge(before, class, wrote) {
             // What is known of a warp as a whole is known whichever lane asks.
-            let generic = matches!(self.touch.class, Class::Thread | Class::Small | Class::Alloc);
+            let generic = matches!(
+                self.touch.class,
+                Class::Thread | Class::Small | Class::Store | Class::Alloc
+            );
             let whole = if generic { self.strand.now.c.get(id & !(SUBS - 1)) } else { 0 };
             if whole >= epoch {
                 self.known = (id / SUBS, class);
@@ -187,11 +191,12 @@ impl Viewer<'_> {
         let own = stamp.id == self.unit * SUBS + 1 + self.lane;
         match (self.touch.class, class) {
             // Generic after generic: causality, or program order.
-            (Class::Thread | Class::Small | Class::Alloc, Class::Thread | Class::Alloc) => {
-                own || now.c.covers(stamp)
-            }
+            (
+                Class::Thread | Class::Small | Class::Store | Class::Alloc,
+                Class::Thread | Class::Alloc,
+            ) => own || now.c.covers(stamp),
             // Generic after asynchronous: completion implies the proxy fence.
-            (Class::Thread | Class::Small | Class::Alloc, _) => now.c.covers(stamp),
+            (Class::Thread | Class::Small | Class::Store | Class::Alloc, _) => now.c.covers(stamp),
             // Tensor memory: complete, and behind the fence; pipelined pairs need neither.
             (Class::Mma | Class::Ld | Class::St, Class::Mma | Class::Ld | Class::St)
                 if self.space == TENSOR =>
@@ -201,7 +206,7 @@ impl Viewer<'_> {
             (Class::Dealloc, _) => now.d.covers(stamp) || now.c.covers(stamp),
             (_, Class::Dealloc) => true,
             // Asynchronous after generic: causality through a proxy fence.
-            (_, Class::Thread | Class::Small | Class::Alloc) => {
+            (_, Class::Thread | Class::Small | Class::Store | Class::Alloc) => {
                 own && stamp.epoch <= self.strand.own[self.space & 1]
                     || now.p[self.space & 1].covers(stamp)
             }

@@ -28,6 +28,8 @@ pub(crate) enum Class {
     Alloc,
     /// `cp.async`.
     Small,
+    /// `st.async` or `red.async`.
+    Store,
     /// A bulk copy into shared memory.
     In,
     /// A bulk copy out of shared memory.
@@ -40,10 +42,11 @@ pub(crate) enum Class {
     Dealloc,
 }
 
-const CLASSES: [Class; 10] = [
+const CLASSES: [Class; 11] = [
     Class::Thread,
     Class::Alloc,
     Class::Small,
+    Class::Store,
     Class::In,
     Class::Out,
     Class::Mma,

@@ -10,23 +10,29 @@
 //! | 56..76 | five dimension lengths, each less one |
 //! | 76..86 | five box lengths, 16 bits each |
 //! | 86..91 | five element strides |
+//! | 91 | 1 for `im2col` |
+//! | 92..104 | lower, then upper corner of the box, three lengths of 16 bits each |
+//! | 104..108 | channels, pixels |
 //!
 //! The rest is zero.
 
 use super::{
-    DataType, Interleave, L2Promotion, MAX_RANK, OobFill, Swizzle, TENSOR_MAP_BYTES, TensorMapDesc,
-    TensorMapError,
+    DataType, Im2col, Interleave, L2Promotion, MAX_RANK, MAX_SPATIAL, OobFill, Swizzle,
+    TENSOR_MAP_BYTES, TensorMapDesc, TensorMapError,
 };
 
 const MAGIC: [u8; 4] = *b"BtMp";
 const VERSION: u8 = 1;
-const ENUMS: usize = 5;
-const ADDRESS: usize = 16;
-const STRIDES: usize = 24;
-const DIMS: usize = 56;
-const BOX: usize = 76;
-const ELEMENT_STRIDES: usize = 86;
-const END: usize = 91;
+pub(super) const ENUMS: usize = 5;
+pub(super) const ADDRESS: usize = 16;
+pub(super) const STRIDES: usize = 24;
+pub(super) const DIMS: usize = 56;
+pub(super) const BOX: usize = 76;
+pub(super) const ELEMENT_STRIDES: usize = 86;
+const MODE: usize = 91;
+const CORNERS: usize = 92;
+const COLUMN: usize = 104;
+const END: usize = 108;
 
 /// Checks a description and gives its 128 bytes for the emulator.
 pub fn encode(desc: &TensorMapDesc) -> Result<[u8; TENSOR_MAP_BYTES], TensorMapError> {
@@ -56,6 +62,18 @@ pub fn encode(desc: &TensorMapDesc) -> Result<[u8; TENSOR_MAP_BYTES], TensorMapE
             put(STRIDES + 8 * (i - 1), &desc.global_strides[i - 1].to_le_bytes());
         }
     }
+    if let Some(im2col) = &desc.im2col {
+        let mut put = |at: usize, value: i32| {
+            out[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes());
+        };
+        for i in 0..MAX_SPATIAL {
+            put(CORNERS + 2 * i, im2col.lower[i]);
+            put(CORNERS + 6 + 2 * i, im2col.upper[i]);
+        }
+        put(COLUMN, im2col.channels as i32);
+        put(COLUMN + 2, im2col.pixels as i32);
+        out[MODE] = 1;
+    }
     Ok(out)
 }
 
@@ -76,7 +94,20 @@ pub fn decode(bytes: &[u8; TENSOR_MAP_BYTES]) -> Result<TensorMapDesc, TensorMap
     if rank == 0 || rank > MAX_RANK {
         return Err(TensorMapError::Rank { rank });
     }
+    let half = |at: usize| u16::from_le_bytes(array(bytes, at));
+    let corner = |at: usize| std::array::from_fn(|i| i32::from(half(at + 2 * i) as i16));
+    let im2col = match bytes[MODE] {
+        0 => None,
+        1 => Some(Im2col {
+            lower: corner(CORNERS),
+            upper: corner(CORNERS + 6),
+            channels: half(COLUMN).into(),
+            pixels: half(COLUMN + 2).into(),
+        }),
+        value => return Err(TensorMapError::Field { field: "mode", offset: MODE, value }),
+    };
     let desc = TensorMapDesc {
+        im2col,
         data_type: field(bytes, ENUMS, "data type", &DataType::ALL)?,
         rank: rank as u32,
         interleave: field(

@@ -11,11 +11,13 @@
 //! - [`TensorMap::for_each_piece`] walks one tile: which bytes of shared memory correspond to which
 //!   bytes of global memory, and which lie outside the tensor.
 //!
-//! Only tiled mode is here. `im2col` has another driver call and is left out. One sentence of the
+//! Maps of `cuTensorMapEncodeIm2col` have an [`Im2col`] in the place of the box. One sentence of the
 //! driver's documentation is not a rule here: that each stride is a multiple of the stride before
 //! it. Overlapping and permuted dimensions depend on breaking it.
 
 mod format;
+mod im2col;
+mod replace;
 mod swizzle;
 mod tile;
 
@@ -23,6 +25,8 @@ mod tile;
 mod tests;
 
 pub use format::{decode, encode};
+pub use im2col::{Im2col, MAX_SPATIAL};
+pub use replace::{MapField, replace};
 pub use swizzle::{Pattern, Swizzle};
 pub use tile::{Piece, TensorMap, TileError};
 
@@ -186,6 +190,8 @@ pub struct TensorMapDesc {
     pub l2_promotion: L2Promotion,
     /// Fill for elements outside the tensor.
     pub oob_fill: OobFill,
+    /// The map is one for `im2col` copies; the box then is one pixel.
+    pub im2col: Option<Im2col>,
 }
 
 impl TensorMapDesc {
@@ -230,12 +236,29 @@ impl TensorMapDesc {
             swizzle: Swizzle::None,
             l2_promotion: L2Promotion::None,
             oob_fill: OobFill::Zeros,
+            im2col: None,
         };
         desc.global_dims[..rank].copy_from_slice(dims);
         desc.global_strides[..rank - 1].copy_from_slice(strides);
         desc.box_dims[..rank].copy_from_slice(box_dims);
         desc.element_strides[..rank].fill(1);
         Ok(desc)
+    }
+
+    /// A description for `im2col` copies, else as [`new`](Self::new).
+    pub fn new_im2col(
+        data_type: DataType,
+        global_address: u64,
+        dims: &[u64],
+        strides: &[u64],
+        im2col: Im2col,
+    ) -> Result<Self, TensorMapError> {
+        let mut pixel = vec![1; dims.len()];
+        if let Some(channels) = pixel.first_mut() {
+            *channels = im2col.channels;
+        }
+        let desc = Self::new(data_type, global_address, dims, strides, &pixel)?;
+        Ok(TensorMapDesc { im2col: Some(im2col), ..desc })
     }
 
     /// Elements of a tile in each dimension: `ceil(box / element stride)`; 1 at and beyond the
@@ -251,7 +274,10 @@ impl TensorMapDesc {
     /// Bytes that one tile occupies in shared memory, and that one copy counts on its mbarrier,
     /// whatever part of the tile lies outside the tensor.
     pub fn tile_bytes(&self) -> u64 {
-        let elements: u64 = self.tile_dims().iter().map(|&n| u64::from(n)).product();
+        let elements: u64 = match &self.im2col {
+            Some(im2col) => u64::from(im2col.channels) * u64::from(im2col.pixels),
+            None => self.tile_dims().iter().map(|&n| u64::from(n)).product(),
+        };
         elements.saturating_mul(u64::from(self.data_type.bytes()))
     }
 
@@ -303,6 +329,9 @@ impl TensorMapDesc {
             if let Some(span) = self.swizzle.span().filter(|&span| bytes > span) {
                 return Err(E::InnerSpan { swizzle: self.swizzle, bytes, span });
             }
+        }
+        if let Some(im2col) = &self.im2col {
+            im2col.validate(self)?;
         }
         if self.oob_fill == OobFill::Nan && !self.data_type.is_float() {
             return Err(E::FillType { data_type: self.data_type });
@@ -370,6 +399,17 @@ pub enum TensorMapError {
     ElementStride { dimension: usize, stride: u32 },
     #[error("tensor map: interleave B32 with swizzle {swizzle:?}; use swizzle B32")]
     InterleaveSwizzle { swizzle: Swizzle },
+    #[error("im2col tensor map: {rank} dimensions; use 3 to 5")]
+    Im2colRank { rank: usize },
+    #[error("im2col tensor map: {channels} channels of a pixel; use 1 to 256")]
+    Channels { channels: u32 },
+    #[error("im2col tensor map: {pixels} pixels of a column; use 1 to 1024")]
+    Pixels { pixels: u32 },
+    #[error(
+        "im2col tensor map: a corner of the box is {corner} in dimension {dimension}; with so many dimensions use -{limit} \
+         to {}", limit - 1
+    )]
+    Corner { dimension: usize, corner: i32, limit: i32 },
     #[error("tensor map: NaN fill for {data_type:?}; use zeros, or a floating-point type")]
     FillType { data_type: DataType },
     #[error(

@@ -45,6 +45,19 @@ pub enum TileError {
     )]
     Coordinates { rank: u32, found: usize },
     #[error(
+        "{} copy through a map of the other mode; encode the map for it", if *im2col { "im2col" } else { "tiled" }
+    )]
+    Mode { im2col: bool },
+    #[error(
+        "im2col copy with {found} offset(s) through a map of {rank} dimensions; give one for each spatial dimension"
+    )]
+    Offsets { rank: u32, found: usize },
+    #[error(
+        "copy of four rows through a map of {rank} dimension(s) whose box has {rows} rows; it needs 2 dimensions and a \
+         box of one row"
+    )]
+    FourRows { rank: u32, rows: u32 },
+    #[error(
         "tensor copy at shared address {address:#x}; align the tile to {SHARED_ALIGNMENT} bytes \
          (1024 where a 128-byte swizzle is to start with its first row)"
     )]
@@ -123,32 +136,19 @@ impl TensorMap {
     ) -> Result<(), TileError> {
         let desc = &self.desc;
         let pattern = self.check(coords, shared_base)?;
-        let mut runs = Runs { pattern, pending: None, visit };
+        if desc.im2col.is_some() {
+            return Err(TileError::Mode { im2col: false });
+        }
+        let mut runs = Runs::new(pattern, visit);
 
         let rank = desc.rank as usize;
         let tile = desc.tile_dims();
-        let element = desc.data_type.bytes();
-        let row_bytes = tile[0] * element;
-        let x = i64::from(coords[0]);
-        // The elements of a row that exist are first..last.
-        let first = (-x).clamp(0, i64::from(tile[0]));
-        let last = (desc.global_dims[0] as i64 - x).clamp(first, i64::from(tile[0]));
-        let [first_byte, last_byte] = [first as u32 * element, last as u32 * element];
-        // Used only if first < last, and then x + first is inside the tensor.
-        let inner = ((x + first) as u64).wrapping_mul(u64::from(element));
-
+        let row_bytes = tile[0] * desc.data_type.bytes();
         let mut index = [0u32; MAX_RANK];
         let mut shared = shared_base;
         loop {
-            match self.row_address(coords, &index) {
-                Some(row) if first < last => {
-                    runs.push(shared, first_byte, None);
-                    let global = row.wrapping_add(inner);
-                    runs.push(shared + first_byte, last_byte - first_byte, Some(global));
-                    runs.push(shared + last_byte, row_bytes - last_byte, None);
-                }
-                _ => runs.push(shared, row_bytes, None),
-            }
+            let row = self.row_address(coords, &index);
+            self.push_row(&mut runs, shared, coords[0], tile[0], row);
             shared += row_bytes;
             // Count up the outer dimensions like an odometer.
             let Some(next) = (1..rank).find(|&i| index[i] + 1 < tile[i]) else { break };
@@ -157,6 +157,61 @@ impl TensorMap {
         }
         runs.finish();
         Ok(())
+    }
+
+    /// The pieces of a copy of four rows, `tile::gather4` or `tile::scatter4`: elements from `x` on of
+    /// the rows `y`.
+    pub fn four_rows(
+        &self,
+        x: i32,
+        y: [i32; 4],
+        shared_base: u32,
+    ) -> Result<Vec<Piece>, TileError> {
+        let desc = &self.desc;
+        let rows = desc.box_dims[1];
+        if desc.rank != 2 || rows != 1 || desc.im2col.is_some() {
+            return Err(TileError::FourRows { rank: desc.rank, rows });
+        }
+        let pattern = self.check(&[x, 0], shared_base)?;
+        let mut pieces = Vec::new();
+        let mut runs = Runs::new(pattern, |piece| pieces.push(piece));
+        let width = desc.box_dims[0];
+        for (i, y) in (0..).zip(y) {
+            let shared = shared_base + i * width * desc.data_type.bytes();
+            let row = self.row_address(&[x, y], &[0; MAX_RANK]);
+            self.push_row(&mut runs, shared, x, width, row);
+        }
+        runs.finish();
+        Ok(pieces)
+    }
+
+    /// One row of `length` elements from `x` on, at a shared address before the swizzle. `row` is
+    /// where its element 0 would be.
+    pub(super) fn push_row<F: FnMut(Piece)>(
+        &self,
+        runs: &mut Runs<F>,
+        shared: u32,
+        x: i32,
+        length: u32,
+        row: Option<u64>,
+    ) {
+        let element = self.desc.data_type.bytes();
+        let x = i64::from(x);
+        // The elements of the row that exist are first..last.
+        let first = (-x).clamp(0, i64::from(length));
+        let last = (self.desc.global_dims[0] as i64 - x).clamp(first, i64::from(length));
+        let [first_byte, last_byte] = [first as u32 * element, last as u32 * element];
+        match row {
+            Some(row) if first < last => {
+                // x + first is inside the tensor.
+                let inner = ((x + first) as u64).wrapping_mul(u64::from(element));
+                runs.push(shared, first_byte, None);
+                let global = row.wrapping_add(inner);
+                runs.push(shared + first_byte, last_byte - first_byte, Some(global));
+                runs.push(shared + last_byte, length * element - last_byte, None);
+            }
+            _ => runs.push(shared, length * element, None),
+        }
     }
 
     /// Global address of element 0 of the row at these tile indices; none if an outer coordinate is
@@ -172,7 +227,7 @@ impl TensorMap {
         Some(address)
     }
 
-    fn check(&self, coords: &[i32], shared_base: u32) -> Result<Pattern, TileError> {
+    pub(super) fn check(&self, coords: &[i32], shared_base: u32) -> Result<Pattern, TileError> {
         let desc = &self.desc;
         if coords.len() != desc.rank as usize {
             return Err(TileError::Coordinates { rank: desc.rank, found: coords.len() });
@@ -192,15 +247,19 @@ impl TensorMap {
 }
 
 /// Splits runs where the swizzle does, and joins those that meet again.
-struct Runs<F> {
+pub(super) struct Runs<F> {
     pattern: Pattern,
     pending: Option<Piece>,
     visit: F,
 }
 
 impl<F: FnMut(Piece)> Runs<F> {
+    pub fn new(pattern: Pattern, visit: F) -> Self {
+        Runs { pattern, pending: None, visit }
+    }
+
     /// Takes a run by its address before the swizzle.
-    fn push(&mut self, mut address: u32, mut bytes: u32, mut global: Option<u64>) {
+    pub fn push(&mut self, mut address: u32, mut bytes: u32, mut global: Option<u64>) {
         while bytes > 0 {
             let length = bytes.min(self.pattern.atom - address % self.pattern.atom);
             self.join(Piece { shared: self.pattern.permute(address), bytes: length, global });
@@ -226,7 +285,7 @@ impl<F: FnMut(Piece)> Runs<F> {
         self.pending = Some(piece);
     }
 
-    fn finish(mut self) {
+    pub fn finish(mut self) {
         if let Some(piece) = self.pending.take() {
             (self.visit)(piece);
         }

@@ -1,0 +1,27 @@
+//! Stores of the generic proxy that complete on an mbarrier.
+
+use super::shadow::Class;
+use super::{Detector, Space, Touch};
+use crate::async_ops::SharedPlace;
+
+impl Detector {
+    /// An asynchronous store is issued; it completes on `bar`. Those that reduce are atomic, and
+    /// conflict with nothing.
+    pub fn remote_store(
+        &mut self,
+        w: u32,
+        lane: usize,
+        (site, reduces): (u32, bool),
+        (place, bytes): (SharedPlace, u32),
+        (bar, phase): (SharedPlace, u64),
+    ) {
+        let stamp = self.phase_stamp(bar, phase);
+        self.check_barrier(w, lane as u32, bar, site);
+        if reduces {
+            return;
+        }
+        let touch = Touch { site, write: true, class: Class::Store, strong: None };
+        let runs = [(place.offset as usize, bytes as usize)];
+        self.touch_async(w, lane, stamp, Space::Shared(place.cta), runs, touch);
+    }
+}
