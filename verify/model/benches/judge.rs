@@ -12,7 +12,7 @@ use criterion::{Criterion, criterion_main};
 mod simple;
 
 /// Locations of one byte, as the simple implementation wants them.
-const SHAPES: [(&str, &str); 3] = [
+const SHAPES: [(&str, &str); 4] = [
     (
         "SB+fence.sc",
         "location x global u8 = 0
@@ -53,6 +53,19 @@ const SHAPES: [(&str, &str); 3] = [
          thread T2 cta=2:
            atom.relaxed.gpu.add.u8 r0, [x], 1
          exists: x != 3",
+    ),
+    (
+        "four atomics",
+        "location x global u8 = 0
+         thread T0 cta=0:
+           atom.relaxed.gpu.add.u8 r0, [x], 1
+         thread T1 cta=1:
+           atom.relaxed.gpu.add.u8 r0, [x], 1
+         thread T2 cta=2:
+           atom.relaxed.gpu.add.u8 r0, [x], 1
+         thread T3 cta=3:
+           atom.relaxed.gpu.add.u8 r0, [x], 1
+         exists: x != 4",
     ),
 ];
 
