@@ -7,31 +7,14 @@
 use baton::global::Load;
 use baton::tile::Element;
 use baton_emulator::tensor_map::{
-    DataType, Interleave, L2Promotion, MAX_RANK, OobFill, Swizzle, TensorMapDesc,
+    self as map, DataType, Interleave, L2Promotion, MAX_RANK, MAX_SPATIAL, OobFill, Swizzle,
+    TensorMapDesc,
 };
 
 use super::tiled::{EncodedMap, Tensor, fields};
-use crate::device::Backend;
 use crate::{Buffer, Error};
 
-/// Most dimensions of space.
-const SPACE: usize = MAX_RANK - 2;
-
-/// The arguments of the driver's `cuTensorMapEncodeIm2col`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Im2colDesc {
-    /// What it shares with a tiled map, of which the box does not count.
-    pub tensor: TensorMapDesc,
-    /// For each dimension of space, the innermost first.
-    pub lower_corner: [i32; SPACE],
-    pub upper_corner: [i32; SPACE],
-    pub channels: u32,
-    pub pixels: u32,
-}
-
 /// A tensor in a buffer, of which kernels load columns of pixels. Made by [`Buffer::im2col`].
-///
-/// The emulator checks such a map and does not encode it: it does not execute these copies.
 #[derive(Clone, Debug)]
 #[must_use = "a description does nothing until it is encoded"]
 pub struct Im2col<'a, T> {
@@ -80,18 +63,10 @@ impl<'a, T: Element> Im2col<'a, T> {
                 "tensor map: {rank} dimensions; use 3 to 5 for im2col: channels, space, images"
             )));
         }
-        let mut desc = Im2colDesc {
-            // The box does not count; this one breaks no rule of its own.
-            tensor: tensor.describe(&vec![1; rank])?.map_err(|error| refuse(error.to_string()))?,
-            lower_corner: [0; SPACE],
-            upper_corner: [0; SPACE],
-            channels,
-            pixels,
-        };
         let space = rank - 2;
-        for (given, (corner, name)) in corners
-            .iter()
-            .zip([(&mut desc.lower_corner, "lower"), (&mut desc.upper_corner, "upper")])
+        let [mut lower, mut upper] = [[0; MAX_SPATIAL]; 2];
+        for (given, (corner, name)) in
+            corners.iter().zip([(&mut lower, "lower"), (&mut upper, "upper")])
         {
             match given {
                 None => {}
@@ -104,98 +79,59 @@ impl<'a, T: Element> Im2col<'a, T> {
                 }
             }
         }
-        desc.validate().map_err(refuse)?;
-        let bytes = u64::from(channels) * u64::from(pixels) * size_of::<T>() as u64;
-        let encoded = match tensor.device.backend() {
-            Backend::Gpu(gpu) => gpu.encode_im2col(&desc).map_err(refuse)?,
-            Backend::Emulator(_) => {
-                return Err(refuse(
-                    "the emulator does not execute im2col copies: run this on a GPU".into(),
-                ));
-            }
-        };
-        Ok(EncodedMap::new(tensor.device, encoded, bytes))
+        // The box is one pixel.
+        let mut pixel = vec![1; rank];
+        pixel[0] = channels;
+        let mut desc = tensor.describe(&pixel)?.map_err(|error| refuse(error.to_string()))?;
+        desc.im2col = Some(map::Im2col { lower, upper, channels, pixels });
+        desc.validate().map_err(|error| refuse(error.to_string()))?;
+        has_pixels(&desc, &lower[..space], &upper[..space]).map_err(refuse)?;
+        tensor.encode(&desc).map_err(refuse)
     }
 }
 
-impl Im2colDesc {
-    /// Checks the rules that the driver's call documents.
-    fn validate(&self) -> Result<(), String> {
-        let Self { tensor, lower_corner, upper_corner, channels, pixels } = self;
-        // Address, dimensions, strides and fill have the rules of tiled maps. The rule for the innermost extent is about
-        // the channels here.
-        let rank = tensor.rank as usize;
-        let mut tiled = *tensor;
-        tiled.box_dims = [1; MAX_RANK];
-        tiled.box_dims[0] = *channels;
-        tiled.validate().map_err(|error| {
-            error.to_string().replace("the inner box dimension", "the channels of a pixel")
-        })?;
-        if !(1..=1024).contains(pixels) {
-            return Err(format!("tensor map: a column of {pixels} pixels; use 1 to 1024"));
+/// The bounding box has a pixel in each dimension.
+fn has_pixels(desc: &TensorMapDesc, lower: &[i32], upper: &[i32]) -> Result<(), String> {
+    for (at, (lower, upper)) in lower.iter().zip(upper).enumerate() {
+        let length = desc.global_dims[at + 1];
+        if i128::from(length) + i128::from(*upper) - i128::from(*lower) < 1 {
+            return Err(format!(
+                "tensor map: the bounding box has no pixel in dimension {}, which has {length}: it begins at {lower} and \
+                 ends {upper} from the end; move the corners apart",
+                at + 1
+            ));
         }
-        let space = rank - 2;
-        // The fewer dimensions, the more bits for each.
-        let bits = 16 / space as u32;
-        let range = -(1i32 << (bits - 1))..1i32 << (bits - 1);
-        for (at, (&lower, &upper)) in lower_corner.iter().zip(upper_corner).enumerate().take(space)
-        {
-            for (name, value) in [("lower", lower), ("upper", upper)] {
-                if !range.contains(&value) {
-                    return Err(format!(
-                        "tensor map: the {name} corner is {value} in dimension {}; with {rank} dimensions use {} to {}",
-                        at + 1,
-                        range.start,
-                        range.end - 1
-                    ));
-                }
-            }
-            let extent =
-                i128::from(tensor.global_dims[at + 1]) + i128::from(upper) - i128::from(lower);
-            if extent < 1 {
-                return Err(format!(
-                    "tensor map: the bounding box has no pixel in dimension {}: {} from {lower} to the end and {upper}; \
-                     move the corners apart",
-                    at + 1,
-                    tensor.global_dims[at + 1]
-                ));
-            }
-        }
-        Ok(())
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use crate::{Buffer, Device, EmulatorOptions, Im2col, Swizzle};
 
-    /// Why a map of 64 channels, 14 × 12 pixels and 3 images is refused; the last word is the emulator's.
-    fn refusal(change: impl for<'a> FnOnce(Im2col<'a, f32>) -> Im2col<'a, f32>) -> String {
+    /// What becomes of a map of 64 channels, 14 × 12 pixels and 3 images.
+    fn encoded(
+        change: impl for<'a> FnOnce(Im2col<'a, f32>) -> Im2col<'a, f32>,
+    ) -> Result<u64, String> {
         let device = Device::emulator(EmulatorOptions::default());
         let buffer = Buffer::<f32>::zeroed(&device, 64 * 14 * 12 * 3).unwrap();
         let map = buffer.im2col(&[64, 14, 12, 3], 32, 128);
-        change(map).encode().unwrap_err().to_string()
+        change(map).encode().map(|map| map.bytes()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn rules_are_checked_before_the_device_is_asked() {
-        let legal = refusal(|map| map.lower_corner(&[-1, -1]).upper_corner(&[-1, -1]));
-        assert!(legal.contains("the emulator does not execute im2col"), "{legal}");
-        let far = refusal(|map| map.lower_corner(&[-129, 0]));
-        assert!(
-            far.contains("lower corner is -129 in dimension 1") && far.contains("-128 to 127"),
-            "{far}"
-        );
-        let empty = refusal(|map| map.lower_corner(&[0, 6]).upper_corner(&[0, -6]));
+        let legal = encoded(|map| map.lower_corner(&[-1, -1]).upper_corner(&[-1, -1]));
+        assert_eq!(legal, Ok(32 * 128 * 4));
+        let far = encoded(|map| map.lower_corner(&[-129, 0])).unwrap_err();
+        assert!(far.contains("-129 in dimension 1") && far.contains("-128 to 127"), "{far}");
+        let empty = encoded(|map| map.lower_corner(&[0, 6]).upper_corner(&[0, -6])).unwrap_err();
         assert!(empty.contains("no pixel in dimension 2"), "{empty}");
-        let short = refusal(|map| map.upper_corner(&[0]));
+        let short = encoded(|map| map.upper_corner(&[0])).unwrap_err();
         assert!(short.contains("the upper corner has 1 entries; give 2"), "{short}");
-        let narrow = refusal(|map| map.swizzle(Swizzle::B64));
-        assert!(
-            narrow.contains("the channels of a pixel has 128 bytes, more than the 64"),
-            "{narrow}"
-        );
-        let gap = refusal(|map| map.strides(&[66, 14 * 66, 12 * 14 * 66]));
+        let narrow = encoded(|map| map.swizzle(Swizzle::B64)).unwrap_err();
+        assert!(narrow.contains("128 bytes, more than the 64"), "{narrow}");
+        let gap = encoded(|map| map.strides(&[66, 14 * 66, 12 * 14 * 66])).unwrap_err();
         assert!(gap.contains("does not fit a buffer"), "{gap}");
     }
 
@@ -207,8 +143,8 @@ mod tests {
             buffer.im2col(dims, channels, pixels).encode().unwrap_err().to_string()
         };
         assert!(refusal(&[64, 4], 32, 8).contains("3 to 5 for im2col"));
-        assert!(refusal(&[64, 4, 4], 257, 8).contains("257 elements in dimension 0"));
-        assert!(refusal(&[64, 4, 4], 32, 1025).contains("1025 pixels"));
+        assert!(refusal(&[64, 4, 4], 257, 8).contains("use 1 to 256"));
+        assert!(refusal(&[64, 4, 4], 32, 1025).contains("use 1 to 1024"));
         assert!(refusal(&[64, 4, 4], 3, 8).contains("multiple of 16 bytes"));
     }
 }

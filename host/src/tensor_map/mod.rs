@@ -29,7 +29,6 @@ mod im2col;
 mod tiled;
 
 pub use im2col::Im2col;
-pub(crate) use im2col::Im2colDesc;
 pub use tiled::{EncodedMap, Tiled};
 
 /// A row-major matrix that begins at the start of a buffer.

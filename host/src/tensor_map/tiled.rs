@@ -141,11 +141,7 @@ impl<'a, T: Element, A> Tiled<'a, T, A> {
             .describe(&boxes)?
             .and_then(|desc| desc.validate().map(|()| desc))
             .map_err(|error| refuse(error.to_string()))?;
-        let encoded = match tensor.device.backend() {
-            Backend::Gpu(gpu) => gpu.encode(&desc),
-            Backend::Emulator(_) => Emulator::encode(&desc),
-        };
-        Ok(EncodedMap::new(tensor.device, encoded.map_err(refuse)?, desc.tile_bytes()))
+        tensor.encode(&desc).map_err(refuse)
     }
 }
 
@@ -210,6 +206,15 @@ impl<'a, T: Element> Tensor<'a, T> {
         Ok(Ok(desc))
     }
 
+    /// Encodes a description of this tensor that breaks no rule.
+    pub fn encode<A>(&self, desc: &TensorMapDesc) -> Result<EncodedMap<'a, A>, String> {
+        let encoded = match self.device.backend() {
+            Backend::Gpu(gpu) => gpu.encode(desc),
+            Backend::Emulator(_) => Emulator::encode(desc),
+        }?;
+        Ok(EncodedMap::new(self.device, encoded, desc.tile_bytes()))
+    }
+
     /// Refuses a tensor whose last element does not lie in the buffer. The dimensions have as many strides as they need.
     fn fits(&self, strides: &[u64]) -> Result<(), Error> {
         // A dimension without elements is refused by the description's rules.
@@ -263,7 +268,7 @@ pub struct EncodedMap<'a, A = Load> {
 }
 
 impl<'a, A> EncodedMap<'a, A> {
-    pub(super) fn new(device: &Device, encoded: EncodedTensorMap, bytes: u64) -> Self {
+    fn new(device: &Device, encoded: EncodedTensorMap, bytes: u64) -> Self {
         Self { device: device.id(), encoded, bytes, borrow: PhantomData, access: PhantomData }
     }
 
