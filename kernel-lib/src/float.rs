@@ -1,4 +1,4 @@
-//! The 16-bit floats, and packed pairs of them.
+//! The 16-bit floats, and packed pairs of them; the 8-bit floats, as bits.
 //!
 //! [`bf16`] is the upper half of an f32; [`f16`](struct@f16) is IEEE binary16. Both are storage formats here: they
 //! convert, and arithmetic is done in f32. Conversion from f32 rounds to nearest, ties to even; every
@@ -248,5 +248,79 @@ fn widen_f16(bits: u16) -> f32 {
         31 if fraction == 0 => f32::from_bits(sign | 0x7f80_0000),
         31 => f32::from_bits(0x7fff_ffff),
         _ => f32::from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13),
+    }
+}
+macro_rules! quarter {
+    ($(#[$doc:meta])* $name:ident, $widen:path) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default, Debug)]
+        #[repr(transparent)]
+        pub struct $name(u8);
+
+        impl $name {
+            /// The value with these bits.
+            #[inline(always)]
+            pub const fn from_bits(bits: u8) -> Self {
+                Self(bits)
+            }
+
+            /// The bits.
+            #[inline(always)]
+            pub const fn to_bits(self) -> u8 {
+                self.0
+            }
+
+            /// The same value as an f32.
+            #[inline(always)]
+            pub fn to_f32(self) -> f32 {
+                $widen(self.0)
+            }
+        }
+    };
+}
+
+quarter! {
+    /// One sign bit, four of exponent (bias 7), three of mantissa; no infinities, and NaN where all others are set.
+    e4m3, widen_e4m3
+}
+quarter! {
+    /// One sign bit, five of exponent (bias 15), two of mantissa: the upper half of an [`f16`](struct@f16).
+    e5m2, widen_e5m2
+}
+
+fn widen_e5m2(bits: u8) -> f32 {
+    f16::from_bits(u16::from(bits) << 8).to_f32()
+}
+
+fn widen_e4m3(bits: u8) -> f32 {
+    if bits & 0x7f == 0x7f {
+        return f32::NAN;
+    }
+    // As an f16 it is the value over 256: the exponent's bias is 8 less. Scaling by a power of two is exact.
+    let sign = u16::from(bits & 0x80) << 8;
+    let rest = u16::from(bits & 0x7f) << 7;
+    f16::from_bits(sign | rest).to_f32() * 256.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quarters_widen_to_what_their_bits_say() {
+        for (bits, value) in [
+            (0x38, 1.0),
+            (0xb8, -1.0),
+            (0x7e, 448.0),
+            (0x01, 1.0 / 512.0),
+            (0x00, 0.0),
+            (0x3c, 1.5),
+        ] {
+            assert_eq!(e4m3::from_bits(bits).to_f32(), value, "e4m3 {bits:#04x}");
+        }
+        for (bits, value) in [(0x3c, 1.0), (0xbc, -1.0), (0x7b, 57344.0), (0x01, 1.0 / 65536.0)] {
+            assert_eq!(e5m2::from_bits(bits).to_f32(), value, "e5m2 {bits:#04x}");
+        }
+        assert!(e4m3::from_bits(0x7f).to_f32().is_nan());
     }
 }

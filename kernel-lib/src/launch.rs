@@ -112,6 +112,11 @@ unsafe impl DeviceValue for crate::float::bf16 {}
 // SAFETY: as above.
 unsafe impl DeviceValue for crate::float::f16 {}
 
+// SAFETY: both are `repr(transparent)` over `u8`.
+unsafe impl DeviceValue for crate::float::e4m3 {}
+// SAFETY: as above.
+unsafe impl DeviceValue for crate::float::e5m2 {}
+
 // SAFETY: an array is its elements in a row, without padding between them (1 to 4 by element).
 unsafe impl<T: DeviceValue, const N: usize> DeviceValue for [T; N] {}
 

@@ -11,7 +11,7 @@
 
 use core::marker::PhantomData;
 
-use crate::float::{bf16, f16};
+use crate::float::{bf16, e4m3, e5m2, f16};
 use crate::ptx::word::Word;
 use crate::require;
 
@@ -40,7 +40,7 @@ pub trait Element: Word {
     const TYPE: ElementType;
 }
 
-/// Element types of tensor maps.
+/// Element types of tensor maps. To a copy a byte is a byte, whatever it means.
 #[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementType {
@@ -65,7 +65,7 @@ macro_rules! elements {
 }
 
 elements! {
-    u8 = U8 u16 = U16 u32 = U32 i32 = I32 u64 = U64 i64 = I64 f32 = F32 f64 = F64 f16 = F16 bf16 = Bf16
+    u8 = U8 i8 = U8 e4m3 = U8 e5m2 = U8 u16 = U16 u32 = U32 i32 = I32 u64 = U64 i64 = I64 f32 = F32 f64 = F64 f16 = F16 bf16 = Bf16
 }
 
 /// A tile that one tensor map describes: `ROWS` rows of `COLS` elements, K-major.

@@ -76,7 +76,7 @@
 
 use core::marker::PhantomData;
 
-use crate::float::{bf16, f16};
+use crate::float::{bf16, e4m3, e5m2, f16};
 use crate::path::{
     ByWgmma, Committed, FencedForWgmma, HasCommitted, HasIssued, Issued, Multiplied, ReadByWgmma,
     ReadableByWgmma, RegistersSettled, Settled, SourceFree, WgmmaFenced, Writable,
@@ -117,14 +117,22 @@ pub struct Product<D, S, State = Settled, Flight = ()> {
 pub type UnderWay<'k, D, S, Flight, RingTag, R, RS> =
     (Product<D, S, Issued, Flight>, Slot<'k, RingTag, R, RS, ReadByWgmma>);
 
-/// Registers of a product: `[f32; N / 2]` for 64 × N.
+/// Registers of a product: `[f32; N / 2]` for 64 × N, `[i32; N / 2]` where the factors are integers.
 pub trait Registers: Copy {
     /// All zero.
     #[doc(hidden)]
     const ZERO: Self;
+    /// Some pair of types whose products they accumulate.
+    #[doc(hidden)]
+    type Some: Pair;
 }
 impl<const L: usize> Registers for [f32; L] {
     const ZERO: Self = [0.0; L];
+    type Some = pair::F16;
+}
+impl<const L: usize> Registers for [i32; L] {
+    const ZERO: Self = [0; L];
+    type Some = pair::U8U8;
 }
 
 impl<D: Registers, S: Set> Product<D, S> {
@@ -239,13 +247,13 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         T: SameSet<S> + WholeWarpgroup,
         State: HasCommitted,
         Flight: Waits<S, N>,
-        D: Accumulator<pair::F16>,
+        D: Accumulator<D::Some>,
     {
         let _ = warpgroup;
         let Product { mut values, started, flight, .. } = self;
         if N == 0 {
             // SAFETY: all threads of the warpgroup are here, by the token.
-            values = unsafe { ptx::wgmma::wait_group_of::<pair::F16, D, 0>(values) };
+            values = unsafe { ptx::wgmma::wait_group_of::<D::Some, D, 0>(values) };
         } else {
             // SAFETY: as above.
             unsafe { ptx::wgmma::wait_group::<N>() };
@@ -393,16 +401,32 @@ impl<S, A: ReadTogether<S>, B, C> Waits<S, 2> for (A, B, C) {
     }
 }
 
-/// Element types of two bytes that `wgmma` multiplies.
+/// Element types that `wgmma` multiplies.
 pub trait Factor: Element {
     /// The instruction's types.
     type Pair: Pair;
+    /// What products are summed in.
+    type Sum: Element;
 }
-impl Factor for f16 {
-    type Pair = pair::F16;
+
+macro_rules! factors {
+    ($($(#[$doc:meta])* $element:ty: $pair:ident, $sum:ty;)*) => {$(
+        $(#[$doc])*
+        impl Factor for $element {
+            type Pair = pair::$pair;
+            type Sum = $sum;
+        }
+    )*};
 }
-impl Factor for bf16 {
-    type Pair = pair::Bf16;
+factors! {
+    f16: F16, f32;
+    bf16: Bf16, f32;
+    /// The instruction takes the upper 19 bits of each element: tf32.
+    f32: Tf32, f32;
+    u8: U8U8, i32;
+    i8: S8S8, i32;
+    e4m3: E4m3E4m3, f32;
+    e5m2: E5m2E5m2, f32;
 }
 
 /// A pair of K-major tiles whose product fits the registers `D`.
@@ -412,8 +436,8 @@ impl Factor for bf16 {
 #[diagnostic::on_unimplemented(
     message = "the product of `{Self}` does not fit the registers `{D}`",
     label = "shapes or types do not fit",
-    note = "rule D14: a warpgroup multiplies a 64 × K tile by an N × K tile of the same type, bf16 or f16, into `[f32; N / 2]` (PTX \
-            ISA 9.7.15.2)",
+    note = "rule D14: a warpgroup multiplies a 64 × K tile by an N × K tile of the same type: bf16, f16 or f32 (as tf32) into \
+            `[f32; N / 2]`, e4m3 and e5m2 too, u8 or i8 into `[i32; N / 2]` (PTX ISA 9.7.15.2)",
     note = "a stage for it is `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
 )]
 pub unsafe trait Multiplies<D> {
@@ -424,7 +448,7 @@ pub unsafe trait Multiplies<D> {
     unsafe fn issue(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D;
 }
 
-/// Bytes of K that one instruction takes from each row: 16 elements of two bytes.
+/// Bytes of K that one instruction takes from each row: 16 elements of two bytes, 8 of four, 32 of one.
 const K_BYTES: u32 = 32;
 
 /// The matrix descriptor of a K-major tile in the 128-byte swizzle, without its address (ISA 9.7.15.5.1.2.2): stride
@@ -463,17 +487,21 @@ loaded_for_all! {
 }
 
 // SAFETY: the descriptors name the two tiles, panel by panel.
-unsafe impl<E: Factor, const N: usize, const K: usize, const L: usize> Multiplies<[f32; L]>
+unsafe impl<E: Factor, const N: usize, const K: usize, const L: usize> Multiplies<[E::Sum; L]>
     for (Tile<E, 64, K>, Tile<E, N, K>)
 where
-    [f32; L]: Accumulator<E::Pair>,
+    [E::Sum; L]: Accumulator<E::Pair>,
 {
     #[inline(always)]
-    unsafe fn issue(mut registers: [f32; L], stage: Addr<SharedCta>, accumulate: bool) -> [f32; L] {
+    unsafe fn issue(
+        mut registers: [E::Sum; L],
+        stage: Addr<SharedCta>,
+        accumulate: bool,
+    ) -> [E::Sum; L] {
         const {
             require(
                 2 * L == N,
-                "rule D14: a product of 64 × N is `[f32; N / 2]` in each thread of the warpgroup, and B's tile has N rows",
+                "rule D14: a product of 64 × N is `N / 2` registers in each thread of the warpgroup, and B's tile has N rows",
             );
         };
         let a = descriptor(stage);
@@ -493,7 +521,7 @@ where
                 // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not
                 // overflow.
                 registers = unsafe {
-                    ptx::wgmma::mma_async::<E::Pair, [f32; L]>(
+                    ptx::wgmma::mma_async::<E::Pair, [E::Sum; L]>(
                         registers,
                         a + a_at as u64,
                         b + b_at as u64,
@@ -513,12 +541,13 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
 {
     /// Writes a product into the buffer: each thread the elements that it holds, which are no other thread's (rule A13).
     #[inline(always)]
-    pub fn put_product<T, const L: usize>(
+    pub fn put_product<T, V: Element, const L: usize>(
         &mut self,
         warpgroup: &mut T,
-        product: &Product<[f32; L], S>,
-        convert: impl Fn(f32) -> E,
+        product: &Product<[V; L], S>,
+        convert: impl Fn(V) -> E,
     ) where
+        [V; L]: Registers,
         T: SameSet<S> + WholeWarpgroup,
         State: Writable + SourceFree,
     {
@@ -541,7 +570,7 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
 /// Calls `each` for every register, one call after the other in the code: a loop would index the registers, which
 /// then lie in memory.
 #[inline(always)]
-fn for_each<const L: usize>(values: [f32; L], mut each: impl FnMut(u32, f32)) {
+fn for_each<V: Copy, const L: usize>(values: [V; L], mut each: impl FnMut(u32, V)) {
     macro_rules! calls {
         ($($i:literal)*) => {$(
             if $i < L {

@@ -4,7 +4,7 @@
 //! with `.bN` types. [`Word`] is the conversion between a Rust scalar and those bits. It is sealed:
 //! the element of an instruction is a plain number, never a type with invariants.
 
-use crate::float::{bf16, bf16x2, f16, f16x2};
+use crate::float::{bf16, bf16x2, e4m3, e5m2, f16, f16x2};
 
 mod sealed {
     pub trait Sealed {}
@@ -54,6 +54,8 @@ macro_rules! words {
 words! {
     u8: u8, |v| v, |b| b;
     i8: u8, |v| v as u8, |b| b as i8;
+    e4m3: u8, e4m3::to_bits, e4m3::from_bits;
+    e5m2: u8, e5m2::to_bits, e5m2::from_bits;
     u16: u16, |v| v, |b| b;
     i16: u16, |v| v as u16, |b| b as i16;
     u32: u32, |v| v, |b| b;
