@@ -183,6 +183,8 @@ pub(crate) enum IntFn {
     MinRelu,
     MaxRelu,
     Halves(HalfFn),
+    /// `vabsdiff2`, `vabsdiff4`: bits of a part, signedness, whether the sum of all is added to `c`.
+    AbsDiff(u8, bool, bool),
 }
 
 /// On two numbers of 16 bits at once.

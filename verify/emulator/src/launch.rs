@@ -22,6 +22,9 @@ pub const RESIDENT: usize = 64;
 /// Shared memory of a CTA, in bytes.
 const MAX_SHARED: u32 = 227 << 10;
 
+/// Thread-instructions of a launch by default: minutes, and more than any test needs.
+const STEPS: u64 = 20_000_000_000;
+
 /// How a [`Machine`] behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -29,7 +32,7 @@ pub struct Options {
     pub seed: u64,
     /// When asynchronous operations take effect.
     pub schedule: Schedule,
-    /// Ends a launch with an error after this many thread-instructions.
+    /// Ends a launch with an error after this many thread-instructions; 20 billion by default.
     pub step_limit: Option<u64>,
     /// Size of global memory.
     pub global_bytes: u64,
@@ -44,7 +47,7 @@ impl Default for Options {
         Options {
             seed: 0,
             schedule: Schedule::Seeded,
-            step_limit: None,
+            step_limit: Some(STEPS),
             global_bytes: 16 << 30,
             unchecked: false,
             strict: false,

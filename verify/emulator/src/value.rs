@@ -628,6 +628,9 @@ macro_rules! word {
                     }
                     IntFn::MinRelu => sa.min(sb).max(0) as $u,
                     IntFn::MaxRelu => sa.max(sb).max(0) as $u,
+                    IntFn::AbsDiff(bits, signed, add) => {
+                        abs_diff(a as u32, b as u32, c as u32, (bits, signed, add)) as $u
+                    }
                     IntFn::Halves(f) => halves(f, a as u32, b as u32) as $u,
                     // The amount of these is 32 bits wide whatever the width; see `shift`.
                     IntFn::Shl
@@ -728,6 +731,23 @@ fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
 fn bit_mask(from: u32, count: u32, clamp: bool) -> u32 {
     let (from, count) = if clamp { (from.min(32), count.min(32)) } else { (from & 31, count & 31) };
     ((((1u64 << count) - 1) << from) & 0xFFFF_FFFF) as u32
+}
+
+/// The differences of the parts of two words, without signs; side by side, or their sum and `c`.
+fn abs_diff(a: u32, b: u32, c: u32, (bits, signed, add): (u8, bool, bool)) -> u32 {
+    let bits = u32::from(bits);
+    let part = |v: u32, i: u32| {
+        let v = v << (32 - bits * (i + 1));
+        if signed { i64::from(v as i32 >> (32 - bits)) } else { i64::from(v >> (32 - bits)) }
+    };
+    let keep = (1u32 << bits) - 1;
+    let one = |i: u32| part(a, i).abs_diff(part(b, i)) as u32 & keep;
+    let parts = 0..32 / bits;
+    if add {
+        parts.fold(c, |sum, i| sum.wrapping_add(one(i)))
+    } else {
+        parts.fold(0, |all, i| all | one(i) << (bits * i))
+    }
 }
 
 /// Two numbers of 16 bits.

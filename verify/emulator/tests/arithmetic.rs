@@ -424,6 +424,12 @@ fn integers() {
         let clamp = |v: u32| (v as i32).clamp(0, 255) as u32;
         c << 16 | clamp(a) << 8 | clamp(b)
     });
+    check("vabsdiff4.u32.u32.u32", three, &|a, b, _| {
+        u32::from_le_bytes(std::array::from_fn(|i| bytes(a)[i].abs_diff(bytes(b)[i])))
+    });
+    check("vabsdiff4.u32.u32.u32.add", three, &|a, b, c| {
+        (0..4).fold(c, |sum, i| sum.wrapping_add(bytes(a)[i].abs_diff(bytes(b)[i]).into()))
+    });
     // fns counts set bits from a base, upwards or downwards.
     let small: Vec<u64> = (0..4096).map(|i| i % 32).collect();
     let offsets: Vec<u64> = (0..4096).map(|i| (i / 32 % 9) as u64).collect();

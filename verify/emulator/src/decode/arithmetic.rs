@@ -174,6 +174,11 @@ impl Decoder<'_> {
                 (false, true) => IntFn::FunnelRightWrap,
                 (false, false) => IntFn::FunnelRightClamp,
             },
+            "vabsdiff2" | "vabsdiff4" if !sat && mods.all.iter().all(|m| *m != "s32") => {
+                // A mask would stand behind an operand, and has no register of its own.
+                let bits = if opcode == "vabsdiff2" { 16 } else { 8 };
+                IntFn::AbsDiff(bits, false, mods.has("add"))
+            }
             "dp4a" | "dp2a" => {
                 let signs: Vec<bool> = mods
                     .all

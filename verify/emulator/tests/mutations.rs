@@ -1,0 +1,175 @@
+//! Broken PTX never brings the emulator down: programs of the corpus with random changes are loaded
+//! and run, and whatever is wrong with them is an error. `BATON_LONG=1` tries many more; the fuzz
+//! targets in `fuzz/` do the same without end.
+
+use baton_emulator::{Launch, Machine, Options, Program};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Thread-instructions of a run, and the time that one may take.
+const STEPS: u64 = 200_000;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.next() as usize % n.max(1)
+    }
+}
+
+fn corpus() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let hazards = fs::read_dir(folder.join("hazards")).expect("the corpus is there");
+    let mut paths: Vec<_> = hazards.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths.push(folder.join("cuda/kernels.ptx"));
+    paths.iter().map(|path| fs::read_to_string(path).expect("readable")).collect()
+}
+
+/// The words of a line, numbers and names apart.
+fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let joins = |c: char| c.is_alphanumeric() || matches!(c, '_' | '%' | '.' | ':' | '$');
+        let length = if joins(first) {
+            rest.find(|c| !joins(c)).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        words.push(&rest[..length]);
+        rest = &rest[length..];
+    }
+    words
+}
+
+/// Changes one to four places: a number, an operand, a qualifier, a line.
+fn mutate(text: &str, other: &str, random: &mut Random) -> String {
+    const NUMBERS: [&str; 12] = [
+        "0",
+        "1",
+        "-1",
+        "3",
+        "16",
+        "31",
+        "32",
+        "33",
+        "255",
+        "0x7FFFFFFF",
+        "0xFFFFFFFF",
+        "4294967296",
+    ];
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let others: Vec<&str> = other.lines().collect();
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(lines.len());
+        let parts = words(&lines[at]);
+        let i = random.below(parts.len());
+        let replaced = |with: &str| {
+            let mut parts = parts.clone();
+            if let Some(part) = parts.get_mut(i) {
+                *part = with;
+            }
+            parts.concat()
+        };
+        let new = match random.below(8) {
+            0 => String::new(),
+            1 => others[random.below(others.len())].to_owned(),
+            2 => format!("{} {}", lines[at], lines[random.below(lines.len())]),
+            3 => {
+                let from = words(&lines[random.below(lines.len())]).concat();
+                let parts = words(&from);
+                replaced(parts.get(random.below(parts.len())).copied().unwrap_or(""))
+            }
+            4 => {
+                // A qualifier less, or one of another line.
+                let mut names: Vec<&str> =
+                    parts.get(i).map_or(Vec::new(), |p| p.split('.').collect());
+                if names.len() > 1 {
+                    names.remove(1 + random.below(names.len() - 1));
+                }
+                replaced(&names.join("."))
+            }
+            _ => replaced(NUMBERS[random.below(NUMBERS.len())]),
+        };
+        lines[at] = new;
+    }
+    lines.join("\n")
+}
+
+/// Loads and runs; the message of what is wrong, if anything is.
+fn execute(text: &str, seed: u64) -> Option<String> {
+    let program = match Program::load(text, "mutant", None) {
+        Ok(program) => program,
+        Err(error) => return Some(error.to_string()),
+    };
+    let mut said = None;
+    for kernel in program.kernels().take(3) {
+        let options =
+            Options { seed, step_limit: Some(STEPS), global_bytes: 1 << 26, ..Options::default() };
+        let mut machine = Machine::new(options);
+        let function = program.module().function(kernel);
+        let params = function.map_or(0, |f| f.params.len());
+        let mut launch = Launch {
+            kernel: kernel.into(),
+            grid: [2, 1, 1],
+            block: [if seed.is_multiple_of(2) { 128 } else { 64 }, 1, 1],
+            cluster: if seed.is_multiple_of(3) { [2, 1, 1] } else { [0; 3] },
+            dynamic_shared: 4096,
+            params: Vec::new(),
+        };
+        for i in 0..params {
+            let bytes = function.map_or(8, |f| f.params[i].bytes);
+            let address = machine.alloc(4096, 256).expect("memory");
+            machine.write(address, &[0; 4096]).expect("memory");
+            let mut value = address.to_le_bytes().to_vec();
+            value.resize(bytes.min(4096) as usize, 0);
+            launch.params.push(value);
+        }
+        said = said.or(machine.launch(&program, &launch).err().map(|e| e.to_string()));
+    }
+    said
+}
+
+#[test]
+fn changed_programs_end_with_an_answer() {
+    let corpus = corpus();
+    let long = std::env::var_os("BATON_LONG").is_some();
+    let rounds = if long { 200_000 } else { 1_500 };
+    let mut random =
+        Random(std::env::var("BATON_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1));
+    let (mut refused, mut ran) = (0, 0);
+    for round in 0..rounds {
+        let text = &corpus[random.below(corpus.len())];
+        let other = &corpus[random.below(corpus.len())];
+        let mutant = mutate(text, other, &mut random);
+        let start = Instant::now();
+        let result = catch_unwind(AssertUnwindSafe(|| execute(&mutant, round)));
+        let keep = |why: &str| {
+            let path = std::env::temp_dir().join("baton-mutant.ptx");
+            let _ = fs::write(&path, &mutant);
+            panic!("round {round}: {why}; the program is in {}", path.display());
+        };
+        match result {
+            Ok(Some(_)) => refused += 1,
+            Ok(None) => ran += 1,
+            Err(_) => keep("a panic"),
+        }
+        if start.elapsed() > PATIENCE {
+            keep("too slow");
+        }
+    }
+    println!("{refused} with an error, {ran} to their end");
+    assert!(refused > rounds / 4 && ran > rounds / 20, "{refused} {ran}");
+}
