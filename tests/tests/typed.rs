@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::OnceLock;
 
 use baton_builder::{Arch, Builder, Ptxas};
-use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Module};
+use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Matrix, Module};
 use baton_tests::root;
 
 /// Schedules for each kernel that runs.
@@ -142,7 +142,8 @@ const fn kernel(name: &'static str) -> KernelInfo {
 }
 
 fn emulator() -> (Device, Module) {
-    const KERNELS: &[KernelInfo] = &[kernel("reads"), kernel("pairs"), kernel("rescale")];
+    const KERNELS: &[KernelInfo] =
+        &[kernel("reads"), kernel("pairs"), kernel("rescale"), kernel("edits")];
     let binary = Binary { arch: "sm_100a", ptx: ptx(), lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
     let binaries: &'static [Binary] = Box::leak(Box::new([binary]));
@@ -182,6 +183,32 @@ fn pairs_and_cached_reads_run_under_every_schedule() {
         let call = typed_kernel::reads(input.as_arg(), words.as_arg_mut(), output.as_arg_mut());
         device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let expected: Vec<u32> = (0..32).map(|i| 7 * i).collect();
+        assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn an_edited_map_loads_one_matrix_after_the_other_under_every_schedule() {
+    const COUNT: usize = 5;
+    let (device, module) = emulator();
+    let matrices: Vec<f32> = (0..COUNT * 2048).map(|i| (i % 1021) as f32).collect();
+    let matrices = Buffer::from_slice(&device, &matrices).expect("memory");
+    let template = Buffer::<f32>::poisoned(&device, 2048).expect("memory");
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut places = Buffer::<u64>::poisoned(&device, 16).expect("memory");
+        let mut output = Buffer::<f32>::poisoned(&device, 32).expect("memory");
+        let call = typed_kernel::edits(
+            template.tensor_map(Matrix::new(64, 32)).expect("a matrix"),
+            places.as_arg_mut(),
+            matrices.as_arg(),
+            output.as_arg_mut(),
+            COUNT as u32,
+        );
+        device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        // The first row of each matrix.
+        let column = |lane: usize| (0..COUNT).map(|i| ((i * 2048 + lane) % 1021) as f32).sum();
+        let expected: Vec<f32> = (0..32).map(column).collect();
         assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
     }
 }

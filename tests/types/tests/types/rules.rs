@@ -151,7 +151,10 @@ pub const ALL: &[Rule] = &[
             "text/SB_sc_one",
             "families/SB_gpu_sc_gpu_sc_gpu",
         ],
-        tests: &[("tests/tests/memory_order/across_ctas.rs", "a8_fence_sc_between_two_flags")],
+        tests: &[
+            ("tests/tests/memory_order/across_ctas.rs", "a8_fence_sc_between_two_flags"),
+            ("tests/tests/protocols.rs", "all_are_right_under_every_schedule"),
+        ],
         excuse: "",
     },
     Rule {
@@ -173,7 +176,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &["proxies/readonly"],
-        tests: &[],
+        tests: &[("tests/tests/typed.rs", "reads_are_what_they_say")],
         excuse: "",
     },
     Rule {
@@ -182,7 +185,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &[],
-        tests: &[],
+        tests: &[(
+            "tests/tests/typed.rs",
+            "memory_of_several_devices_is_reached_by_multimem_alone",
+        )],
         excuse: "",
     },
     Rule {
@@ -260,7 +266,10 @@ pub const ALL: &[Rule] = &[
             "proxies/B3_alias_reader",
             "proxies/B3_alias_writer",
         ],
-        tests: &[("tests/tests/memory_order/shared_memory.rs", "b3_aliases")],
+        tests: &[
+            ("tests/tests/memory_order/shared_memory.rs", "b3_aliases"),
+            ("tests/tests/typed.rs", "the_fence_of_aliases_stands_between_the_addresses"),
+        ],
         excuse: "",
     },
     Rule {
@@ -274,7 +283,13 @@ pub const ALL: &[Rule] = &[
             "proxies/B4_tensormap_no_release",
             "proxies/B4_tensormap_none",
         ],
-        tests: &[("tests/tests/memory_order/shared_memory.rs", "b4_an_edited_tensor_map")],
+        tests: &[
+            ("tests/tests/memory_order/shared_memory.rs", "b4_an_edited_tensor_map"),
+            (
+                "tests/tests/typed.rs",
+                "an_edited_map_loads_one_matrix_after_the_other_under_every_schedule",
+            ),
+        ],
         excuse: "",
     },
     Rule {
@@ -283,7 +298,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &[],
-        tests: &[],
+        tests: &[(
+            "tests/tests/typed.rs",
+            "an_edited_map_loads_one_matrix_after_the_other_under_every_schedule",
+        )],
         excuse: "",
     },
     Rule {
@@ -469,7 +487,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &[],
-        tests: &[],
+        tests: &[("tests/tests/protocols.rs", "all_are_right_under_every_schedule")],
         excuse: "",
     },
     Rule {
@@ -532,7 +550,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["D4_no_wait_for_store"],
         model: &["tcgen05/D4_st_fences_ld", "tcgen05/D4_st_ld", "tcgen05/D4_st_wait_ld_kind"],
-        tests: &[("tests/tests/memory_order/tensor_memory.rs", "d4_a_store_to_tensor_memory")],
+        tests: &[
+            ("tests/tests/memory_order/tensor_memory.rs", "d4_a_store_to_tensor_memory"),
+            ("tests/tests/typed.rs", "a_product_is_rescaled_in_tensor_memory_under_every_schedule"),
+        ],
         excuse: "",
     },
     Rule {
@@ -592,7 +613,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &[],
-        tests: &[],
+        tests: &[(
+            "tests/tests/typed.rs",
+            "a_pair_allocates_and_deallocates_between_barriers_of_the_cluster",
+        )],
         excuse: "",
     },
     Rule {
@@ -619,7 +643,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &[],
-        tests: &[],
+        tests: &[("tests/tests/typed.rs", "pairs_and_cached_reads_run_under_every_schedule")],
         excuse: "",
     },
     Rule {
