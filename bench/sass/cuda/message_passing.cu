@@ -8,20 +8,19 @@ __device__ uint32_t message(uint32_t seed, uint32_t sender, uint64_t index) {
     return word ^ word >> 16;
 }
 
-__device__ void fill(Slice<uint32_t> box, uint32_t seed, uint32_t sender) {
+__device__ void fill(Guarded box, uint32_t seed, uint32_t sender) {
     for (uint64_t i = threadIdx.x; i < box.len; i += 128) box.data[i] = message(seed, sender, i);
 }
 
-__device__ void copy(Slice<uint32_t> box, Slice<uint32_t> output) {
+__device__ void copy(Guarded box, Slice<uint32_t> output) {
     const uint64_t stride = uint64_t(gridDim.x) * 128;
     for (uint64_t i = uint64_t(blockIdx.x) * 128 + threadIdx.x; i < output.len; i += stride)
         output.data[i] = box.data[i];
 }
 
 extern "C" __global__ void __block_size__((128, 1, 1))
-    exchange(Slice<uint32_t> ping, Slice<uint32_t> ping_flag, Slice<uint32_t> pong, Slice<uint32_t> pong_flag,
-             Slice<uint32_t> output, uint32_t seed) {
-    Word ping_word(*ping_flag.data), pong_word(*pong_flag.data);
+    exchange(Guarded ping, Guarded pong, Slice<uint32_t> output, uint32_t seed) {
+    Word ping_word(ping.words[0]), pong_word(pong.words[0]);
     if (blockIdx.x == 0) {
         fill(ping, seed, 0);
         __syncthreads();

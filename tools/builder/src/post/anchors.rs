@@ -1,7 +1,7 @@
 //! Anchors have done their work once the compiler has ended.
 //!
 //! The device library calls `activemask` before each collective, so that the compiler leaves both where they are, and uses
-//! the result nowhere. ptxas would make an instruction of it.
+//! the result nowhere. ptxas would make an instruction of it. One that stands in inline assembly was asked for.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use baton_ptx::{Base, Body, Module, Operand, RegId};
 
 use super::Edit;
 
-/// Removes each `activemask` whose result is not used.
+/// Removes each `activemask` of the compiler's own whose result is not used.
 pub(super) fn remove(module: &Module, edit: &mut Edit<'_>) {
     for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
         let mentions = mentions(body);
@@ -18,6 +18,7 @@ pub(super) fn remove(module: &Module, edit: &mut Edit<'_>) {
                 (instruction.opcode(), &*instruction.operands)
                 && mentions.get(result) == Some(&1)
                 && edit.line(instruction.line).trim_start().starts_with("activemask")
+                && !edit.line(instruction.line - 1).contains("begin inline asm")
             {
                 edit.remove(instruction.line);
             }
@@ -74,9 +75,11 @@ mod tests {
     fn what_nobody_reads_goes_and_what_somebody_reads_stays() {
         let raw = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
                    .reg .b32 %r<4>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\nactivemask.b32 %r1;\n\
-                   bar.sync 0;\nactivemask.b32 %r2;\nst.global.b32 [%rd1], %r2;\nret;\n}\n";
+                   bar.sync 0;\nactivemask.b32 %r2;\nst.global.b32 [%rd1], %r2;\n// begin inline asm\n\
+                   activemask.b32 %r3;\n// end inline asm\nret;\n}\n";
         let text = process(raw, "k.ptx", &[]).unwrap().text;
         assert!(!text.contains("activemask.b32 %r1;"), "{text}");
         assert!(text.contains("activemask.b32 %r2;"), "{text}");
+        assert!(text.contains("activemask.b32 %r3;"), "{text}");
     }
 }
