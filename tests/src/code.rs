@@ -85,6 +85,36 @@ impl Code {
         opcodes
     }
 
+    /// Whether a way from an instruction, onwards or backwards, meets a `hit` before it meets a `stop` or ends. The
+    /// instruction itself is met only by a way that comes back to it.
+    pub fn meets(
+        &self,
+        from: usize,
+        onwards: bool,
+        stop: impl Fn(usize) -> bool,
+        hit: impl Fn(usize) -> bool,
+    ) -> bool {
+        let step = |at: usize| -> Vec<usize> {
+            if onwards {
+                self.next[at].iter().copied().filter(|&next| next < self.next.len()).collect()
+            } else {
+                (0..self.next.len()).filter(|&before| self.next[before].contains(&at)).collect()
+            }
+        };
+        let mut seen = BTreeSet::new();
+        let mut open = step(from);
+        while let Some(at) = open.pop() {
+            if stop(at) || !seen.insert(at) {
+                continue;
+            }
+            if hit(at) {
+                return true;
+            }
+            open.extend(step(at));
+        }
+        false
+    }
+
     /// The opcodes of each innermost loop that has an instruction that begins like this.
     ///
     /// # Panics

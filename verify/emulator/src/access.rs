@@ -4,6 +4,7 @@ use crate::detect::{Class, Detector, Space, Touch};
 use crate::error::Fault;
 use crate::ir::*;
 use crate::memory::{GLOBAL_BASE, RANK_SHIFT, SHARED_BASE, SHARED_WINDOW};
+use crate::rng::Rng;
 use crate::value::{self, Float, Rounding};
 use crate::warp::{Path, Spin, Wait, Warp};
 use crate::world::{Event, Flow, Place, World, lanes_of};
@@ -58,6 +59,15 @@ impl Span {
 pub(crate) enum Region {
     Global(usize),
     Shared(usize, usize),
+}
+
+impl Region {
+    fn place(self) -> (Space, usize) {
+        match self {
+            Region::Global(base) => (Space::Global, base),
+            Region::Shared(cta, base) => (Space::Shared(cta as u32), base),
+        }
+    }
 }
 
 /// Reads the elements of the active lanes.
@@ -192,6 +202,13 @@ impl World<'_> {
                 value[lane] = read(self.view(warp, place, n as usize));
             }
         }
+        if access.strong
+            && let Some(region) = region
+            && let Some(detect) = &mut self.detect
+        {
+            let who = (self.current, mask);
+            look(detect, &mut self.rng, who, (region, span.min), &addresses, &mut value);
+        }
         if access.signed {
             value = value.map(|v| extend(v, n, true));
         }
@@ -323,14 +340,26 @@ impl World<'_> {
             && let Some(region) = self.region(warp, access.space, &span, all as u64, true)
         {
             let length = (span.max - span.min) as usize + all;
+            let known = access.strong && self.detect.is_some() && sources.len() == 1;
+            let (mut old, mut new) = ([0; LANES], [0; LANES]);
+            if known {
+                let bytes = self.region_bytes(region, length);
+                gather(bytes, &addresses, span.min, mask, access.bytes, &mut old);
+            }
             for (i, source) in sources.iter().enumerate() {
                 let value = self.fetch64(warp, &frame, *source);
+                if known {
+                    let keep = u64::MAX >> (64 - 8 * n);
+                    new = value.map(|v| v & keep);
+                }
                 let bytes = &mut self.region_bytes_mut(region, length)[i * n..];
                 scatter(bytes, &addresses, span.min, mask, access.bytes, &value);
             }
             if self.detect.is_some() {
                 let region = Some((region, span.min));
-                self.track(warp, path, mask, access, region, (&addresses, all), What::Store);
+                let change = Change { lanes: mask, values: known.then_some((&old, &new)) };
+                let what = What::Store(change);
+                self.track(warp, path, mask, access, region, (&addresses, all), what);
             }
             return Ok(self.stored(path, access, mask, &addresses));
         }
@@ -366,7 +395,8 @@ impl World<'_> {
             self.view_mut(warp, place, all)?.copy_from_slice(&bytes[..all]);
         }
         if self.detect.is_some() {
-            self.track(warp, path, mask, access, None, (&addresses, all), What::Store);
+            let what = What::UNKNOWN_STORE;
+            self.track(warp, path, mask, access, None, (&addresses, all), what);
         }
         Ok(self.stored(path, access, mask, &addresses))
     }
@@ -401,7 +431,7 @@ impl World<'_> {
         let n = usize::from(access.bytes);
         let addresses = self.addresses(warp, &frame, &access.addr, access.space);
         let (operand, second) = (self.fetch64(warp, &frame, b), self.fetch64(warp, &frame, c));
-        let mut before = [0u64; LANES];
+        let (mut before, mut after) = ([0u64; LANES], [0u64; LANES]);
         let mut changed = false;
         // Which lane comes first is not defined.
         let start = self.rng.below(LANES) as u32;
@@ -420,7 +450,7 @@ impl World<'_> {
                 changed = true;
                 bytes.copy_from_slice(&new.to_le_bytes()[..n]);
             }
-            before[lane] = old;
+            (before[lane], after[lane]) = (old, new);
         }
         if changed {
             if !self.watches.is_empty() {
@@ -431,7 +461,11 @@ impl World<'_> {
             return Ok(Flow::Blocked);
         }
         if self.detect.is_some() {
-            let what = if d == Dst::Sink { What::Reduction } else { What::Atomic };
+            let keep = u64::MAX >> (64 - 8 * n.min(8));
+            let failed = |&l: &usize| f == AtomFn::Cas && n < 16 && before[l] != operand[l] & keep;
+            let lanes = mask & !lanes_of(mask).filter(failed).fold(0, |m, l| m | 1 << l);
+            let change = Change { lanes, values: (n < 16).then_some((&before, &after)) };
+            let what = if d == Dst::Sink { What::Reduction(change) } else { What::Atomic(change) };
             self.track(warp, path, mask, access, None, (&addresses, n), what);
         }
         if n < 16 {
@@ -474,7 +508,8 @@ impl World<'_> {
         }
         path.spin.rounds = 0;
         if self.detect.is_some() {
-            let what = if d.is_empty() { What::Reduction } else { What::Atomic };
+            let change = Change { lanes: mask, values: None };
+            let what = if d.is_empty() { What::Reduction(change) } else { What::Atomic(change) };
             for i in 0..b.len() {
                 let at = addresses.map(|a| a + (i * n) as u64);
                 self.track(warp, path, mask, access, None, (&at, n), what);
@@ -521,13 +556,62 @@ impl World<'_> {
     }
 }
 
+/// Groups of lanes with the same address.
+fn by_address(mask: u32, addresses: &Lanes64) -> impl Iterator<Item = (u64, u32)> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        if rest == 0 {
+            return None;
+        }
+        let at = addresses[rest.trailing_zeros() as usize];
+        let lanes = lanes_of(rest).filter(|&l| addresses[l] == at).fold(0, |m, l| m | 1 << l);
+        rest &= !lanes;
+        Some((at, lanes))
+    })
+}
+
+/// Lets lanes that load from memory see what they may: not always the newest value.
+fn look(
+    detect: &mut Detector,
+    rng: &mut Rng,
+    (w, mask): (u32, u32),
+    (region, min): (Region, u64),
+    addresses: &Lanes64,
+    value: &mut Lanes64,
+) {
+    detect.forget_choices();
+    let (space, base) = region.place();
+    for (address, lanes) in by_address(mask, addresses) {
+        let at = address.wrapping_sub(min).wrapping_add(base as u64);
+        let current = value[lanes.trailing_zeros() as usize];
+        let seen = detect.look(rng, (w, lanes), (space, at), current);
+        for lane in lanes_of(lanes) {
+            value[lane] = seen;
+        }
+    }
+}
+
 /// What an access does, for the detection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What<'a> {
     Load,
-    Store,
-    Atomic,
-    Reduction,
+    Store(Change<'a>),
+    Atomic(Change<'a>),
+    Reduction(Change<'a>),
+}
+
+impl What<'_> {
+    /// A store of which the detection need not know the values.
+    pub const UNKNOWN_STORE: What<'static> = What::Store(Change { lanes: u32::MAX, values: None });
+}
+
+/// What becomes of memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change<'a> {
+    /// The lanes that write: all but those of a comparison that failed.
+    pub lanes: u32,
+    /// What each finds and what it leaves, where that fits a register.
+    pub values: Option<(&'a Lanes64, &'a Lanes64)>,
 }
 
 impl World<'_> {
@@ -542,15 +626,12 @@ impl World<'_> {
         access: &Access,
         region: Option<(Region, u64)>,
         (addresses, bytes): (&Lanes64, usize),
-        what: What,
+        what: What<'_>,
     ) {
         let Some(mut detect) = self.detect.take() else { return };
         match region {
             Some((region, min)) => {
-                let (space, base) = match region {
-                    Region::Global(base) => (Space::Global, base),
-                    Region::Shared(cta, base) => (Space::Shared(cta as u32), base),
-                };
+                let (space, base) = region.place();
                 let offsets = addresses.map(|a| a.wrapping_sub(min).wrapping_add(base as u64));
                 self.track_in(&mut detect, path, mask, access, (space, &offsets, bytes), what);
             }
@@ -578,12 +659,13 @@ impl World<'_> {
         mask: u32,
         access: &Access,
         (space, offsets, bytes): (Space, &Lanes64, usize),
-        what: What,
+        what: What<'_>,
     ) {
         let (w, site) = (self.current, path.site());
         let strong = access.strong.then_some((access.scope, bytes as u32));
-        let touch = Touch { site, write: what != What::Load, class: Class::Thread, strong };
-        if what != What::Store {
+        let touch =
+            Touch { site, write: !matches!(what, What::Load), class: Class::Thread, strong };
+        if !matches!(what, What::Store(_)) {
             match space {
                 Space::Global => {
                     let unwritten =
@@ -597,7 +679,7 @@ impl World<'_> {
             }
         }
         detect.access(w, mask, space, offsets, bytes, touch);
-        if what != What::Load && space == Space::Global {
+        if !matches!(what, What::Load) && space == Space::Global {
             for lane in lanes_of(mask) {
                 self.memory.mark(offsets[lane] as usize, bytes);
             }
@@ -606,24 +688,25 @@ impl World<'_> {
             return;
         }
         let order = (access.order, access.scope);
-        let mut rest = mask;
-        while rest != 0 {
-            let at = offsets[rest.trailing_zeros() as usize];
-            let lanes = lanes_of(rest).filter(|&l| offsets[l] == at).fold(0, |m, l| m | 1 << l);
-            rest &= !lanes;
+        for (at, lanes) in by_address(mask, offsets) {
             match what {
-                What::Load | What::Atomic => {
+                What::Load | What::Atomic(_) => {
                     detect.strong_load(w, lanes, (space, at), order, site);
                 }
-                What::Reduction => detect.reduction(w, lanes, (space, at)),
-                What::Store => {}
+                What::Reduction(_) => detect.reduction(w, lanes, (space, at)),
+                What::Store(_) => {}
             }
-            if what != What::Load {
-                for lane in lanes_of(lanes) {
-                    detect.strong_store(w, lane, (space, at), order, what == What::Store);
-                }
+            let (What::Store(change) | What::Atomic(change) | What::Reduction(change)) = what
+            else {
+                continue;
+            };
+            let replaces = matches!(what, What::Store(_));
+            for lane in lanes_of(lanes & change.lanes) {
+                let values = change.values.map(|(old, new)| (old[lane], new[lane])).unzip();
+                detect.strong_store(w, lane, (space, at), order, replaces, values);
             }
         }
+        detect.forget_choices();
     }
 }
 

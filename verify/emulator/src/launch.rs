@@ -6,7 +6,7 @@ use crate::error::{Error, Failure, Fault, Site, Threads};
 use crate::ir::{Func, Op};
 use crate::memory::{FRESH, Memory, SHARED_BASE};
 use crate::remote::RemoteOp;
-use crate::rng::Rng;
+use crate::rng::{Decision, Rng};
 use crate::schedule::{Grid, Settings};
 use crate::warp::SITE_BITS;
 use crate::world::World;
@@ -38,6 +38,10 @@ pub struct Options {
     pub global_bytes: u64,
     /// Leaves out the search for hazards, which costs time and memory.
     pub unchecked: bool,
+    /// Decisions to repeat instead of the seed's; behind the last, all are plain.
+    pub replay: Option<Vec<u32>>,
+    /// Keeps the decisions of each launch, for [`Machine::after`].
+    pub record: bool,
     /// Points where practice and text disagree are errors rather than warnings.
     pub strict: bool,
 }
@@ -49,6 +53,8 @@ impl Default for Options {
             schedule: Schedule::Seeded,
             step_limit: Some(STEPS),
             global_bytes: 16 << 30,
+            replay: None,
+            record: false,
             unchecked: false,
             strict: false,
         }
@@ -268,6 +274,15 @@ pub struct Report {
     pub hazards: Vec<Hazard>,
 }
 
+/// What a launch leaves behind, also one that failed.
+#[derive(Clone, Debug, Default)]
+pub struct After {
+    /// Hazards that were found before a run failed; those of one that did not are in its report.
+    pub hazards: Vec<Hazard>,
+    /// What it decided, if that was to be kept.
+    pub decisions: Vec<Decision>,
+}
+
 /// A device: global memory that outlives launches.
 #[derive(Debug)]
 pub struct Machine {
@@ -275,18 +290,29 @@ pub struct Machine {
     memory: Memory,
     /// Programs whose variables are in memory, with their addresses.
     loaded: Vec<(u64, Vec<u64>)>,
+    after: After,
 }
 
 impl Machine {
     /// A device with empty memory.
     pub fn new(options: Options) -> Machine {
         let memory = Memory::new(options.global_bytes, !options.unchecked);
-        Machine { options, memory, loaded: Vec::new() }
+        Machine { options, memory, loaded: Vec::new(), after: After::default() }
     }
 
     /// The seed of the launches to come.
     pub fn set_seed(&mut self, seed: u64) {
         self.options.seed = seed;
+    }
+
+    /// The decisions of the launches to come, instead of the seed's.
+    pub fn set_replay(&mut self, decisions: Option<Vec<u32>>) {
+        self.options.replay = decisions;
+    }
+
+    /// What the last launch left.
+    pub fn after(&self) -> &After {
+        &self.after
     }
 
     /// The options in force.
@@ -398,15 +424,23 @@ impl Machine {
             accumulators: HashMap::new(),
             events: Vec::new(),
             watches: Vec::new(),
-            rng: Rng::new(self.options.seed),
+            rng: Rng::new(self.options.seed)
+                .replaying(self.options.replay.clone())
+                .recording(self.options.record),
             current: 0,
             instructions: 0,
             output: String::new(),
             heap: Vec::new(),
             culprits: 0,
-            detect: (!self.options.unchecked).then(|| Box::new(Detector::new(self.options.strict))),
+            detect: (!self.options.unchecked)
+                .then(|| Box::new(Detector::new(self.options.strict, settings.stale))),
         };
-        Grid::new(world, entry, settings).run()
+        let mut grid = Grid::new(world, entry, settings);
+        let result = grid.run();
+        let after = grid.end();
+        drop(grid);
+        self.after = after;
+        result
     }
 
     /// Puts the variables of a program into memory, once.

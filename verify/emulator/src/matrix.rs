@@ -217,7 +217,7 @@ impl World<'_> {
                     let place = self.resolve(warp, lane, access.space, at, 16, 16, true)?;
                     self.view_mut(warp, place, 16)?.copy_from_slice(row);
                 }
-                self.track_rows(warp, path, access, &addresses, lanes, What::Store);
+                self.track_rows(warp, path, access, &addresses, lanes, What::UNKNOWN_STORE);
                 path.spin.rounds = 0;
             }
             MatrixOp::Move { d, a } => {

@@ -131,7 +131,7 @@ impl World<'_> {
                     self.shared_write(place, n as u32, "store")?.fill(0);
                     let words: Vec<u64> = (0..n).step_by(8).map(|i| at[lane] + i).collect();
                     for address in words {
-                        self.touch(warp, path, lane, to.1, address, (8, What::Store));
+                        self.touch(warp, path, lane, to.1, address, (8, What::UNKNOWN_STORE));
                     }
                 }
                 path.spin.rounds = 0;
@@ -146,7 +146,7 @@ impl World<'_> {
                     bytes.copy_from_slice(self.view(warp, place, n));
                     replace(&mut bytes, *field, values[lane]);
                     self.view_mut(warp, place, n)?.copy_from_slice(&bytes);
-                    self.touch_map(warp, path, lane, map.1, at[lane], What::Store);
+                    self.touch_map(warp, path, lane, map.1, at[lane], What::UNKNOWN_STORE);
                 }
             }
             RemoteOp::CopyMap { to, from, scope } => {
@@ -160,7 +160,7 @@ impl World<'_> {
                 let bytes = self.view(warp, source, n as usize).to_vec();
                 self.view_mut(warp, target, n as usize)?.copy_from_slice(&bytes);
                 self.touch_map(warp, path, lane, MemSpace::Shared, from, What::Load);
-                self.touch_map(warp, path, lane, MemSpace::Global, to, What::Store);
+                self.touch_map(warp, path, lane, MemSpace::Global, to, What::UNKNOWN_STORE);
                 if let Some(detect) = &mut self.detect {
                     let fence = FenceOp::Thread {
                         acquire: false,
@@ -256,7 +256,7 @@ impl World<'_> {
         (bytes, what): (u8, What),
     ) {
         if self.detect.is_none() {
-            if let (What::Store, Ok(Place::Global(at))) =
+            if let (What::Store(_), Ok(Place::Global(at))) =
                 (what, self.place(warp, lane, (space, address), (1, 1), false))
             {
                 self.memory.mark(at, bytes.into());

@@ -1,13 +1,15 @@
 //! Who runs next: warps, the paths inside them, and agents, chosen by the seed.
 
 use crate::async_ops::{Action, Source};
-use crate::detect::Home;
+use crate::detect::{Hazard, Home};
 use crate::error::{Deadlock, Error, Fault, Threads, Waiter};
 use crate::ir::LANES;
-use crate::launch::{Options, RESIDENT, Report, Schedule, failure};
+use crate::launch::{After, Options, RESIDENT, Report, Schedule, failure};
 use crate::mbarrier::Mbarriers;
 use crate::memory::{FRESH, RANK_SHIFT, SHARED_BASE};
+use crate::order::{Habit, Order};
 use crate::rng::Rng;
+use crate::tensor::TensorAgent;
 use crate::warp::{Frame, Path, Spin, Wait, Warp};
 use crate::wgmma::Loans;
 use crate::world::{BARS, Bar, Cluster, Cta, Event, World};
@@ -50,6 +52,9 @@ pub(crate) struct Settings {
     /// Instructions of a warp at a time.
     budget: u32,
     limit: u64,
+    order: Habit,
+    /// Strong loads see an older value once in so many times; 0: never.
+    pub stale: usize,
 }
 
 impl Settings {
@@ -69,6 +74,12 @@ impl Settings {
             },
             switch,
             budget: pick(&[256, 1024, 4096]) as u32,
+            stale: pick(&[2, 4, 8, 0]),
+            order: match (options.schedule, pick(&[0, 0, 0, 1, 2])) {
+                (Schedule::Seeded, 1) => Habit::Priorities { change: pick(&[8, 64, 512]) },
+                (Schedule::Seeded, 2) => Habit::Last(pick(&[0, 1, 2, 3, 4, 5, 6, 7]) as u32),
+                _ => Habit::Uniform,
+            },
             limit: options.step_limit.unwrap_or(u64::MAX),
         }
     }
@@ -79,6 +90,7 @@ pub(crate) struct Grid<'p> {
     world: World<'p>,
     entry: u32,
     settings: Settings,
+    order: Order,
     warps: Vec<Warp>,
     /// Warps that have a path which can run.
     ready: Vec<u32>,
@@ -107,6 +119,7 @@ impl<'p> Grid<'p> {
             world,
             entry,
             settings,
+            order: Order::new(settings.order, settings.seed),
             warps: Vec::new(),
             ready: Vec::new(),
             free_warps: Vec::new(),
@@ -120,7 +133,8 @@ impl<'p> Grid<'p> {
         }
     }
 
-    pub fn run(mut self) -> Result<Report, Error> {
+    /// Runs to the end.
+    pub fn run(&mut self) -> Result<Report, Error> {
         loop {
             self.start_clusters();
             let due = self.settings.agents != 0 && self.world.rng.one_in(self.settings.agents);
@@ -131,7 +145,7 @@ impl<'p> Grid<'p> {
                 self.since_agent = 0;
                 self.step_agent(forced)?;
             } else if !self.ready.is_empty() {
-                let i = self.world.rng.below(self.ready.len());
+                let i = self.order.choose(&self.ready, &mut self.world.rng);
                 self.step_warp(i)?;
             } else if self.resident == 0 && self.world.next_cluster == self.world.cluster_count {
                 break;
@@ -146,13 +160,21 @@ impl<'p> Grid<'p> {
                 return Err(Error::StepLimit { kernel, limit: self.settings.limit });
             }
         }
-        let found = self.world.detect.as_mut().map(|detect| detect.found()).unwrap_or_default();
-        let hazards = found.into_iter().map(|found| self.world.program.hazard(found)).collect();
         Ok(Report {
             instructions: self.world.instructions,
             output: std::mem::take(&mut self.world.output),
-            hazards,
+            hazards: self.hazards(),
         })
+    }
+
+    fn hazards(&mut self) -> Vec<Hazard> {
+        let found = self.world.detect.as_mut().map(|detect| detect.found()).unwrap_or_default();
+        found.into_iter().map(|found| self.world.program.hazard(found)).collect()
+    }
+
+    /// What is left, also when the run has failed.
+    pub fn end(&mut self) -> After {
+        After { hazards: self.hazards(), decisions: self.world.rng.recorded() }
     }
 
     // ---- steps ----
@@ -626,6 +648,14 @@ impl World<'_> {
                 Action::Small { to, .. } => to.cta == slot,
                 _ => false,
             };
+            let arrives = match &agent.action {
+                Action::Tensor(TensorAgent::Commit { bars }) => bars.iter().any(|b| b.cta == slot),
+                _ => false,
+            };
+            if arrives {
+                let what = "the CTA exits while a tcgen05.commit has yet to arrive at its barrier";
+                return Err(Fault::InFlight { what, rule: "B9" });
+            }
             if touches {
                 let what = "the CTA exits while a copy reads or writes its shared memory";
                 return Err(Fault::InFlight { what, rule: "B9" });

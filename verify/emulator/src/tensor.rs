@@ -643,7 +643,11 @@ impl World<'_> {
                 TensorAgent::Mma { mma: before, .. } => before.d == mma.d,
                 t => matches!(t, TensorAgent::Cp { .. } | TensorAgent::Shift { .. }),
             }),
-            TensorAgent::Commit { .. } | TensorAgent::Cp { .. } | TensorAgent::Shift { .. } => {
+            // Commits of a thread arrive in their order: all of them, once the last is seen.
+            TensorAgent::Commit { .. } => {
+                !earlier(&|t| !t.ctas().is_empty() || matches!(t, TensorAgent::Commit { .. }))
+            }
+            TensorAgent::Cp { .. } | TensorAgent::Shift { .. } => {
                 !earlier(&|t| !t.ctas().is_empty())
             }
             TensorAgent::Ld { .. } | TensorAgent::St { .. } => true,

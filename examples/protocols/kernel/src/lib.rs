@@ -170,12 +170,13 @@ pub fn last(
     cta.join().exit(())
 }
 
-/// The first CTA computes a table, and all copy it, each thread its elements of the output.
+/// The first CTA to come computes a table, its own, and all copy it, each thread its elements of the output.
 #[baton::kernel(threads = 64)]
 pub fn once(cta: Cta<'_, NoShared, THREADS>, table: Once<u32>, output: GlobalPtr<u32>) -> Exit<'_> {
     let mut cta = cta;
+    let block = cta.index().x;
     let mine = output.partition(&cta);
-    let table = table.get_or_fill(&mut cta, entry);
+    let table = table.get_or_fill(&mut cta, |i| entry(i).wrapping_add(block));
     for mut place in mine {
         place.put(table.get(place.index() % table.len()));
     }
@@ -229,8 +230,8 @@ pub fn pairs(cta: Cta<'_, NoShared, THREADS>, pair: SeqLock<u32>, rounds: u32) -
     joined.exit(())
 }
 
-/// One warp of each CTA sends the numbers of the CTA's part of `0 .. count · CTAs`, the other receives as many, and
-/// writes each where it belongs.
+/// One warp of each CTA sends the numbers of the CTA's part of `0 .. count · CTAs`, the other receives as many, counts each
+/// where it belongs, and all of them behind the last.
 #[baton::kernel(threads = 64)]
 pub fn queue(
     cta: Cta<'_, NoShared, THREADS>,
@@ -257,8 +258,10 @@ pub fn queue(
                         }
                     };
                     let mut seen = seen.lock(&mut t);
-                    let times = seen.load(&mut t, number);
+                    let (times, all) = (seen.load(&mut t, number), seen.len() - 1);
                     seen.store(&mut t, number, times + 1);
+                    let sum = seen.load(&mut t, all);
+                    seen.store(&mut t, all, sum + 1);
                     seen.release(&mut t);
                 }
             })

@@ -21,6 +21,7 @@ mod remote;
 mod shadow;
 mod strand;
 mod sync;
+mod versions;
 mod wgmma;
 
 use crate::async_ops::SharedPlace;
@@ -35,6 +36,7 @@ use shadow::{Cells, Conflict, Entry, Pages, cells_of};
 use std::collections::{HashMap, HashSet};
 use strand::{GLOBAL, Published, SHARED, Strand, WarpClocks};
 pub(crate) use sync::{FenceOp, Order};
+use versions::Location;
 
 /// The tag of tcgen05 operations that follow the others of their thread by themselves: copies,
 /// shifts, and the reading of factors.
@@ -129,7 +131,11 @@ pub(crate) struct Detector {
     batches: HashMap<(u32, u32, Batch), (u32, u32)>,
     /// What the issuer of a commit in flight knew to be complete.
     commits: HashMap<(u32, u32), Clock>,
-    flags: HashMap<(u32, u64), Vec<sync::Item>>,
+    flags: HashMap<(u32, u64), Location>,
+    /// Loads see an older value once in so many times; 0: never.
+    stale: usize,
+    /// The version that lanes of the running instruction read at an offset.
+    chosen: Vec<(u64, u64)>,
     clusters: HashMap<u32, [Published; 2]>,
     sequential: HashMap<(Scope, u32), Published>,
     seen: HashSet<(u32, u32, &'static str)>,
@@ -233,9 +239,11 @@ impl Viewer<'_> {
 const TENSOR: usize = 2;
 
 impl Detector {
-    pub fn new(strict: bool) -> Detector {
+    pub fn new(strict: bool, stale: usize) -> Detector {
         Detector {
             strict,
+            stale,
+            chosen: Vec::new(),
             warps: Vec::new(),
             ctas: Vec::new(),
             global: Pages::default(),
@@ -349,9 +357,7 @@ impl Detector {
                     let new = entry.with_bytes(mask);
                     let ordered = |e: &Entry, wrote: bool| viewer.ordered(e, wrote);
                     let conflict = match space {
-                        Space::Global => {
-                            global.cell(cell).touch(cell as u32, None, new, touch.write, ordered)
-                        }
+                        Space::Global => global.touch(cell, new, touch.write, ordered),
                         Space::Shared(cta) | Space::Tensor(cta) => {
                             let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
                             if touch.write {
@@ -422,9 +428,7 @@ impl Detector {
             let new = entry.with_bytes(mask);
             let ordered = |e: &Entry, wrote: bool| viewer.ordered(e, wrote);
             let conflict = match space {
-                Space::Global => {
-                    global.cell(cell).touch(cell as u32, None, new, touch.write, ordered)
-                }
+                Space::Global => global.touch(cell, new, touch.write, ordered),
                 Space::Shared(cta) | Space::Tensor(cta) => {
                     let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
                     if touch.write {

@@ -3,10 +3,10 @@
 //!
 //! A cell is 4 bytes of shared or global memory, or 16 lanes of a column of tensor memory. One
 //! write and one read are in the cell; where several unordered ones count (bytes of one word
-//! written by different threads, many readers) the others go to a list beside it. Global memory
-//! has no such lists: there the last read and the last write are all that is remembered, so that a
-//! large input that everybody reads costs no more than eight bytes for each of its bytes. What is
-//! forgotten can hide a race, never invent one.
+//! written by different threads, many readers) the others go to a list beside it. In global memory
+//! only cells that the launch has written have such lists; of the others the last read is all that
+//! is remembered, so that a large input that everybody reads costs no more than eight bytes for
+//! each of its bytes. What is forgotten can hide a race, never invent one.
 
 use super::clock::{SUBS, Stamp};
 use std::collections::HashMap;
@@ -262,16 +262,29 @@ impl Cells {
 
 /// Cells of global memory, made where it is used.
 #[derive(Debug, Default)]
-pub(super) struct Pages(Vec<Option<Box<[Cell]>>>);
+pub(super) struct Pages {
+    pages: Vec<Option<Box<[Cell]>>>,
+    more: More,
+}
 
 impl Pages {
-    pub fn cell(&mut self, at: usize) -> &mut Cell {
+    /// Enters an access, as [`Cell::touch`] does.
+    #[inline]
+    pub fn touch(
+        &mut self,
+        at: usize,
+        new: Entry,
+        write: bool,
+        ordered: impl FnMut(&Entry, bool) -> bool,
+    ) -> Option<Conflict> {
         let page = at / PAGE;
-        if page >= self.0.len() {
-            self.0.resize_with(page + 1, || None);
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
         }
-        let cells = self.0[page].get_or_insert_with(|| vec![Cell::default(); PAGE].into());
-        &mut cells[at % PAGE]
+        let cells = self.pages[page].get_or_insert_with(|| vec![Cell::default(); PAGE].into());
+        let cell = &mut cells[at % PAGE];
+        let more = (write || cell.write.is_some()).then_some(&mut self.more);
+        cell.touch(at as u32, more, new, write, ordered)
     }
 }
 

@@ -127,6 +127,16 @@ impl Strand {
         self.syncs += 1;
     }
 
+    /// A relaxed read saw what was published; a later fence may acquire it.
+    pub fn see(&mut self, scope: Scope, from: super::Home, what: &Rc<Published>) {
+        let same = |p: &&mut Pending| p.scope == scope && p.from == from;
+        match self.pending.iter_mut().find(same) {
+            Some(pending) if Rc::ptr_eq(&pending.what, what) => {}
+            Some(pending) => Rc::make_mut(&mut pending.what).join(what),
+            None => self.pending.push(Pending { scope, from, what: Rc::clone(what) }),
+        }
+    }
+
     /// Knows as much as `other`, too; the own counters fall back to what both have.
     fn merge(&mut self, other: &Strand) {
         self.now.join(&other.now);

@@ -19,10 +19,11 @@
 //! | `fence::after_thread_sync` | later tcgen05 operations come after execution order so far |
 
 use super::clock::{Clock, SUBS, Stamp};
-use super::strand::{Almost, Fenced, GLOBAL, Pending, Published, SHARED};
+use super::strand::{Almost, Fenced, GLOBAL, Published, SHARED};
 use super::{Batch, Detector, Home, Space, Unit};
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
+use crate::rng::Rng;
 use crate::world::lanes_of;
 use std::rc::Rc;
 
@@ -110,10 +111,12 @@ impl Detector {
         (space, at): (Space, u64),
         (order, scope): (Order, Scope),
         replaces: bool,
+        values: (Option<u64>, Option<u64>),
     ) {
         let live = self.live(w);
         let home = self.home(w);
         let warp = &mut self.warps[w as usize];
+        let stamp = Stamp { id: warp.lane(lane), epoch: warp.epoch };
         let mut what = warp.publish(1 << lane, live);
         let mut scope = scope;
         if !order.releases() {
@@ -126,11 +129,10 @@ impl Detector {
                 scope = scope.min(fenced.scope);
             }
         }
-        let items = self.flags.entry((flag_space(space), at)).or_default();
-        if replaces {
-            // A new value ends the release sequences of others.
-            items.retain(|item| item.warp == w && item.from == home);
-        }
+        let location = self.flags.entry((flag_space(space), at)).or_default();
+        // A new value ends the release sequences of others.
+        let keep = |item: &Item| !replaces || item.warp == w && item.from == home;
+        let items = location.store(values, stamp, keep);
         let same = |i: &&mut Item| i.scope == scope && i.from == home;
         match items.iter_mut().find(same) {
             Some(item) => {
@@ -151,9 +153,14 @@ impl Detector {
         site: u32,
     ) {
         let home = self.home(w);
-        let Some(items) = self.flags.get(&(flag_space(space), at)) else { return };
-        self.warps[w as usize].split(lanes, |strand| {
-            for item in items {
+        let version = self.chosen.iter().find(|chosen| chosen.0 == at).map(|chosen| chosen.1);
+        let Some(location) = self.flags.get_mut(&(flag_space(space), at)) else { return };
+        let warp = &mut self.warps[w as usize];
+        for lane in lanes_of(lanes) {
+            location.read(Stamp { id: warp.lane(lane), epoch: warp.epoch }, version);
+        }
+        warp.split(lanes, |strand| {
+            for item in location.items(version) {
                 let wide = item.from.includes(item.scope, home) && home.includes(scope, item.from);
                 strand.now.u.join(&item.what.c);
                 strand.now.join_order(&item.what);
@@ -167,20 +174,49 @@ impl Detector {
                             _ => Almost::RelaxedRead,
                         };
                         strand.almost = Some((kind, site));
-                        strand.pending.retain(|p| p.from != item.from);
-                        let what = Rc::clone(&item.what);
-                        strand.pending.push(Pending { scope: item.scope, from: item.from, what });
+                        strand.see(item.scope, item.from, &item.what);
                     }
                 }
             }
         });
     }
 
+    /// What a strong load by these lanes finds where memory holds `current`: that, or an older value.
+    pub fn look(
+        &mut self,
+        rng: &mut Rng,
+        (w, lanes): (u32, u32),
+        (space, at): (Space, u64),
+        current: u64,
+    ) -> u64 {
+        if self.stale == 0 {
+            return current;
+        }
+        let Some(location) = self.flags.get(&(flag_space(space), at)) else { return current };
+        let warp = &self.warps[w as usize];
+        let lane = lanes.trailing_zeros() as usize;
+        let strand = warp.of(lane);
+        if strand.lanes & lanes != lanes {
+            return current;
+        }
+        let stale = self.stale;
+        let choose = |n| rng.one_in(stale).then(|| rng.below(n));
+        let older = location.older(warp.lane(lane), &strand.now.c, current, choose);
+        let Some((version, value)) = older else { return current };
+        self.chosen.push((at, version));
+        value
+    }
+
+    /// The next instruction begins.
+    pub fn forget_choices(&mut self) {
+        self.chosen.clear();
+    }
+
     /// A reduction reads without being able to acquire.
     pub fn reduction(&mut self, w: u32, lanes: u32, (space, at): (Space, u64)) {
-        let Some(items) = self.flags.get(&(flag_space(space), at)) else { return };
+        let Some(location) = self.flags.get(&(flag_space(space), at)) else { return };
         self.warps[w as usize].split(lanes, |strand| {
-            for item in items {
+            for item in location.items(None) {
                 strand.reduced.join(&item.what.c);
                 strand.reduced.join(&item.what.x);
             }
@@ -531,8 +567,7 @@ impl Detector {
             strand.waits.push((unit, phase, site));
             if relaxed {
                 strand.almost = Some((Almost::RelaxedWait, site));
-                let what = Rc::clone(&all);
-                strand.pending.push(Pending { scope: Scope::Gpu, from, what });
+                strand.see(Scope::Gpu, from, &all);
             } else {
                 strand.now.join(&all);
                 if narrow {

@@ -1,0 +1,242 @@
+//! Proof that the emulator sees: every fence, wait, commit and hand-over of the examples' kernels is left out or weakened
+//! in the emitted PTX, one at a time. Within two hundred schedules the emulator reports a hazard, an error or a deadlock,
+//! or the result is wrong; or else the mutant is proved to be no mistake. And it says nothing of the kernels as they are.
+//!
+//! A sample of the mutants runs each time, all of them with `BATON_LONG=1`; then
+//!
+//! ```sh
+//! BATON_LONG=1 BATON_BLESS=1 cargo test --release -p baton-tests --test mutants
+//! ```
+//!
+//! also writes the table `docs/emulator-mutants.md`. `BATON_KERNEL=name` runs those of one kernel.
+
+mod mutation;
+mod proof;
+mod subject;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use baton_tests::root;
+use mutation::{Mutant, mutants};
+use proof::{ARGUMENTS, GAPS, Kernel};
+use subject::Subject;
+
+/// Schedules in which a mutant has to be noticed.
+const SEEDS: u64 = 200;
+/// Schedules under which the kernels as they are run silently; in the long run; and that of the matrix products, whose
+/// schedules take a hundred times as long, divided by this.
+const SILENT: u64 = 60;
+const SILENT_LONG: u64 = 10_000;
+const PRODUCTS: u64 = 4;
+/// Without `BATON_LONG`, one mutant in so many runs.
+const SAMPLE: usize = 12;
+
+/// Whether everything runs, which takes half an hour.
+fn long() -> bool {
+    env::var_os("BATON_LONG").is_some_and(|value| value != "0")
+}
+
+/// The kernels, or the one that `BATON_KERNEL` names.
+fn chosen() -> Vec<Subject> {
+    let mut subjects = subject::all();
+    if let Ok(kernel) = env::var("BATON_KERNEL") {
+        subjects.retain(|subject| subject.kernel == kernel);
+    }
+    subjects
+}
+
+/// What became of a mutant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Noticed,
+    /// By the ways through its code.
+    Proved(&'static str),
+    /// By an argument, a position in the list.
+    Argued(usize),
+    /// Known not to be noticed.
+    Gap,
+    Survived,
+}
+
+/// Does `work` for each item, on all cores; the results in the order of the items.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<R>>> = Mutex::new(items.iter().map(|_| None).collect());
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed))
+                    && let Some(item) = items.get(at)
+                {
+                    let result = work(item);
+                    results.lock().expect("no worker panics while it holds this")[at] =
+                        Some(result);
+                }
+            });
+        }
+    });
+    let results = results.into_inner().expect("all have ended");
+    results.into_iter().map(|result| result.expect("each item has its result")).collect()
+}
+
+fn judge(subject: &Subject, kernel: &Kernel, mutant: &Mutant) -> Verdict {
+    let loaded = subject
+        .load(mutant.ptx.clone())
+        .unwrap_or_else(|error| panic!("{}, {mutant}: {error}", subject.kernel));
+    let found = (0..SEEDS).find_map(|seed| Some((seed, subject.wrong(&loaded, seed)?)));
+    if let Some((seed, how)) = found {
+        let how = how.lines().next().unwrap_or_default().to_owned();
+        println!("{}, {mutant}: seed {seed}: {how}", subject.kernel);
+        return Verdict::Noticed;
+    }
+    if let Some(why) = kernel.proof(mutant) {
+        return Verdict::Proved(why);
+    }
+    match ARGUMENTS.iter().position(|argument| argument.is_of(subject.kernel, mutant)) {
+        Some(at) => Verdict::Argued(at),
+        None if GAPS.contains(&(subject.kernel, mutant.mnemonic())) => Verdict::Gap,
+        None => Verdict::Survived,
+    }
+}
+
+#[test]
+fn every_broken_hand_over_is_noticed() {
+    let (long, subjects) = (long(), chosen());
+    let cases: Vec<(&Subject, Kernel, Vec<Mutant>)> = subjects
+        .iter()
+        .map(|subject| {
+            let ptx = subject.original().ptx;
+            (subject, Kernel::new(ptx, subject.kernel), mutants(ptx, subject.kernel))
+        })
+        .collect();
+    let all = cases.iter().flat_map(|(s, k, mutants)| mutants.iter().map(move |m| (*s, k, m)));
+    let chosen: Vec<_> = all.step_by(if long { 1 } else { SAMPLE }).collect();
+    let verdicts = in_parallel(&chosen, |(subject, kernel, mutant)| judge(subject, kernel, mutant));
+
+    let mut table = Table::default();
+    let mut survivors = Vec::new();
+    for ((subject, _, mutant), verdict) in chosen.iter().zip(&verdicts) {
+        table.add(subject.kernel, mutant, *verdict);
+        if *verdict == Verdict::Survived {
+            survivors.push(format!("{}, {mutant}", subject.kernel));
+        }
+    }
+    assert!(survivors.is_empty(), "{} are not noticed:\n{}", survivors.len(), survivors.join("\n"));
+    if !long || env::var_os("BATON_KERNEL").is_some() {
+        return;
+    }
+    for (at, argument) in ARGUMENTS.iter().enumerate() {
+        for kernel in argument.kernels {
+            let used = table.argued.contains(&(at, (*kernel).to_owned()));
+            assert!(used, "{kernel}, `{}`: nothing needs the argument", argument.instruction);
+        }
+    }
+    let path = root().join("docs/emulator-mutants.md");
+    let text = table.text();
+    if env::var_os("BATON_BLESS").is_some() {
+        fs::write(path, text).expect("the table can be written");
+    } else {
+        assert!(
+            fs::read_to_string(path).is_ok_and(|old| old == text),
+            "the table has changed:\n{text}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_said_of_correct_kernels() {
+    let seeds = if long() { SILENT_LONG } else { SILENT };
+    let subjects = chosen();
+    let blocks: Vec<(&Subject, u64)> = subjects
+        .iter()
+        .flat_map(|subject| {
+            let seeds =
+                if subject.kernel.starts_with("gemm") { seeds.div_ceil(PRODUCTS) } else { seeds };
+            (0..seeds.div_ceil(SILENT)).map(move |block| (subject, block * SILENT))
+        })
+        .collect();
+    let said = in_parallel(&blocks, |(subject, first)| {
+        let loaded = subject.load(subject.original().ptx.to_owned()).expect("the builder's PTX");
+        let mut seeds = *first..first + SILENT.min(if long() { SILENT } else { seeds });
+        seeds
+            .find_map(|seed| Some((seed, subject.wrong(&loaded, seed)?)))
+            .map(|(seed, how)| format!("{}, seed {seed}: {how}", subject.kernel))
+    });
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    assert!(said.is_empty(), "{}", said.join("\n\n"));
+}
+
+/// What became of all mutants.
+#[derive(Default)]
+struct Table {
+    /// By kernel: mutants, noticed, proved, argued, not noticed.
+    counts: BTreeMap<String, [usize; 5]>,
+    /// Proofs and arguments, each with the mutants that it is for.
+    proofs: BTreeMap<&'static str, BTreeSet<String>>,
+    argued: BTreeSet<(usize, String)>,
+}
+
+impl Table {
+    fn add(&mut self, kernel: &str, mutant: &Mutant, verdict: Verdict) {
+        let counts = self.counts.entry(kernel.to_owned()).or_default();
+        counts[0] += 1;
+        let name =
+            format!("`{kernel}`: `{}` {} {}", mutant.mnemonic(), mutant.number, mutant.mutation);
+        match verdict {
+            Verdict::Noticed => counts[1] += 1,
+            Verdict::Proved(why) => {
+                counts[2] += 1;
+                self.proofs.entry(why).or_default().insert(name);
+            }
+            Verdict::Argued(at) => {
+                counts[3] += 1;
+                self.argued.insert((at, kernel.to_owned()));
+                self.proofs.entry(ARGUMENTS[at].why).or_default().insert(name);
+            }
+            Verdict::Gap | Verdict::Survived => {
+                counts[4] += 1;
+                self.proofs.entry("Nothing: these are gaps").or_default().insert(name);
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::from(
+            "<!-- Generated: BATON_LONG=1 BATON_BLESS=1 cargo test --release -p baton-tests --test mutants -->\n\
+             # What the emulator notices\n\n\
+             Every fence, wait, commit, hand-over, scope, byte count and parity in the PTX of the examples' kernels is left \
+             out\nor weakened, one at a time, and run under `strict` with up to 200 schedules. A mutant is *noticed* if a \
+             run reports a\nhazard, an error or a deadlock, or computes something wrong. It is *proved* to be no mistake \
+             if what the instruction\nwould order or wait for is on no way through the emitted code; the test makes those \
+             proofs. It is *argued* if a\nperson made them.\n\n\
+             | kernel | mutants | noticed | proved | argued | missed |\n|---|--:|--:|--:|--:|--:|\n",
+        );
+        let mut sum = [0; 5];
+        for (kernel, counts) in &self.counts {
+            let [all, noticed, proved, argued, missed] = counts;
+            let _ = writeln!(
+                text,
+                "| `{kernel}` | {all} | {noticed} | {proved} | {argued} | {missed} |"
+            );
+            (0..5).for_each(|i| sum[i] += counts[i]);
+        }
+        let [all, noticed, proved, argued, missed] = sum;
+        let _ = writeln!(text, "| all | {all} | {noticed} | {proved} | {argued} | {missed} |");
+        text += "\n## What is not noticed, and why it need not be\n\nThe number says which of the kernel's instructions \
+                 of that name it is.\n";
+        for (why, mutants) in &self.proofs {
+            let _ = write!(text, "\n**{}**\n\n", why.trim_end_matches('.'));
+            for mutant in mutants {
+                let _ = writeln!(text, "* {mutant}");
+            }
+        }
+        text
+    }
+}
