@@ -17,6 +17,7 @@
 //!
 //! ```
 //! use baton::edited_map::EditedMap;
+//! use baton::global::TheMaps;
 //! use baton::prelude::*;
 //!
 //! type A = Tile<bf16, 64, 64>;
@@ -30,7 +31,7 @@
 //! fn firsts(
 //!     cta: Cta<'_, Smem, 64>,
 //!     template: TensorMap<A>,
-//!     places: GlobalPtr<u64>,
+//!     places: GlobalPtr<u64, TheMaps>,
 //!     matrices: ReadOnly<bf16>,
 //!     count: u32,
 //! ) -> Exit<'_> {
@@ -67,7 +68,7 @@
 
 use core::marker::PhantomData;
 
-use crate::global::{GlobalPtr, ReadOnly, TensorMap, TileAt};
+use crate::global::{GlobalPtr, ReadOnly, TensorMap, TheMaps, TileAt};
 use crate::path::{
     ByBulk, EditsReleased, LoadsInto, MapEditable, MapEdited, MapInUse, MapReady, MapReleased,
     MapVisibleToCopies, Writable,
@@ -98,7 +99,7 @@ impl<'k, T: BulkTile, S: Set> EditedMap<'k, T, S, MapEdited> {
     #[inline(always)]
     pub fn open(
         thread: &mut S,
-        places: GlobalPtr<u64>, // B5: the array is one thread's, and no other map lies in it
+        places: GlobalPtr<u64, TheMaps>, // B5: the array is one thread's, and nothing but maps lies in it
         template: TensorMap<T>,
     ) -> Self
     where

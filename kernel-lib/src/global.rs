@@ -138,6 +138,10 @@ pub enum TheWarp<const ROLE: u32> {}
 /// The four warps of the role at position `ROLE` of [`Cta::roles`] own the elements.
 pub enum TheWarpgroup<const ROLE: u32> {}
 
+/// Nobody owns the elements: they are the places of [edited tensor maps](crate::edited_map), one for each CTA. It stands in the type,
+/// because the CTAs of a grid may run different code on one array.
+pub enum TheMaps {}
+
 /// The set of threads that `O` names.
 ///
 /// # Safety

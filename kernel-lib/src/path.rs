@@ -54,7 +54,9 @@ pub enum Filling {}
 pub enum Written {}
 /// Each thread's `cp.async` copies into it are under way.
 pub enum Copying {}
-/// Written by this set's ordinary stores, behind the set's barrier.
+/// Written by each thread's `cp.async` copies, which have landed.
+pub enum Copied {}
+/// Written by this set, behind the set's barrier.
 pub enum Synced {}
 /// Written by this set's ordinary stores, and `fence.proxy.async` has run behind them.
 pub enum WrittenFenced {}
@@ -327,6 +329,16 @@ pub trait ThreadsReadWhereDrained<Drain> {}
 )]
 pub trait Writable {}
 
+/// No thread has written to the region since it was handed over.
+#[diagnostic::on_unimplemented(
+    message = "this region's elements have owners already: it is `{Self}`",
+    label = "dealt out otherwise",
+    note = "rule A13: `fill` gives each thread single elements and `copy` 16 bytes at a time, so that after one the other would write \
+            elements of another thread",
+    note = "take a stage for each: `producer.acquire(&mut set)`"
+)]
+pub trait Untouched {}
+
 /// What stands in the region may be read through `Next` once it is handed over.
 #[diagnostic::on_unimplemented(
     message = "ordinary stores to this region are not visible to the async proxy: it is `{Self}`, and it is handed to `{Next}`",
@@ -564,10 +576,11 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma> MayArrive;
+    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma> MayArrive;
     Filling: PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
-    Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents Writable CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByWgmma>;
+    Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByWgmma>;
     Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
+    Copied: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents HandsOnTo<ByThreads> MayArrive;
     Synced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
     WrittenFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma, ByBulk>;
     ReadFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
@@ -614,6 +627,8 @@ pub unsafe trait ProxyFence<Fenced> {}
 // SAFETY: by the table above.
 unsafe impl ProxyFence<WrittenFenced> for Written {}
 // SAFETY: by the table above.
+unsafe impl ProxyFence<WrittenFenced> for Copied {}
+// SAFETY: by the table above.
 unsafe impl ProxyFence<WrittenFenced> for Synced {}
 // SAFETY: by the table above.
 unsafe impl ProxyFence<ReadFenced> for Full {}
@@ -633,5 +648,12 @@ impl OpensToTheSet for Handed {
     const BARRIER: bool = false;
 }
 impl OpensToTheSet for Written {
+    const BARRIER: bool = true;
+}
+impl OpensToTheSet for Copied {
+    const BARRIER: bool = true;
+}
+impl OpensToTheSet for Copying {
+    // Not before the copies have landed, which is another fact.
     const BARRIER: bool = true;
 }

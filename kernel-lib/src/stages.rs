@@ -43,10 +43,10 @@ use crate::dropped::{Hand, StageSlot};
 use crate::global::{ReadOnly, TileAt};
 use crate::layout::Field;
 use crate::path::{
-    Acquired, CopiesLanded, CopiesUnderWay, Copying, Empty, FillCompleted, Filling, Full,
-    HandsBackTo, HandsOnTo, HasContents, PollConfirmed, Polled, ProxyFence, ReadByMatrix,
-    ReadByMma, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained, VisibleToTheSet,
-    Writable, Written,
+    Acquired, Copied, CopiesLanded, CopiesUnderWay, Copying, Empty, FillCompleted, Filling, Full,
+    HandsBackTo, HandsOnTo, HasContents, OpensToTheSet, PollConfirmed, Polled, ProxyFence,
+    ReadByMatrix, ReadByMma, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained, Untouched,
+    VisibleToTheSet, Writable, Written,
 };
 pub use crate::path::{ByBulk, ByMma, ByThreads, ByWgmma};
 use crate::ptx;
@@ -346,6 +346,9 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
         if R::Fill::ASYNCHRONOUS {
             self.wait_fills();
         }
+        if R::PEERS > 1 && R::Drain::ASYNCHRONOUS {
+            self.wait_drains();
+        }
         // SAFETY: every fill of every stage has been observed, and this end is consumed.
         unsafe { <R::Fill as Fill>::Closed::conjure() }
     }
@@ -361,6 +364,22 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
             // SAFETY: the ring's barrier; nobody but this producer begins its next phase.
             unsafe { wait_phase_of::<R>(full, self.cursor.last_fill(index)) };
             index += 1;
+        }
+    }
+}
+
+impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
+    /// Waits until every stage has been handed back by all CTAs: their commits arrive here without a thread of theirs, and this
+    /// CTA has to be there (rule F3).
+    #[inline(always)]
+    fn wait_drains(mut self) {
+        let mut stage = 0;
+        while stage < N {
+            let empty = (R::STRIDE + MBARRIER) * R::STAGES + self.cursor.index() * MBARRIER;
+            // SAFETY: the ring's barrier, initialised by the claim.
+            unsafe { wait_phase_of::<R>(self.base.offset(empty), self.cursor.emptied()) };
+            self.cursor.advance();
+            stage += 1;
         }
     }
 }
@@ -529,14 +548,14 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     ) -> Slot<'k, Tag, R, S, Copying>
     where
         T: SameSet<S>,
-        State: Writable + CopiesLanded,
+        State: Untouched + CopiesLanded,
         R::Data: Elements,
         R: Ring<Fill = ByThreads>,
     {
         let chunk = const {
             let chunk = 16 / size_of::<<R::Data as Elements>::Element>() as u32;
             require(
-                <R::Data as Elements>::LEN.is_multiple_of(chunk),
+                <R::Data as Elements>::LEN.is_multiple_of(chunk) && <R::Data as Elements>::CHUNKED,
                 "a stage that `cp.async` fills is a multiple of 16 bytes",
             );
             chunk
@@ -560,7 +579,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `cp.async.wait_group 0`, PTX 7.0, sm_80 (ISA *cp.async.wait_group*). The barrier of `sync` or `publish` makes the
     /// other threads' copies visible.
     #[inline(always)]
-    pub fn wait_copies<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Written>
+    pub fn wait_copies<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Copied>
     where
         T: SameSet<S>,
         State: CopiesUnderWay,
@@ -575,7 +594,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     pub fn sync<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Synced>
     where
         T: SameSet<S>,
-        State: Writable + HasContents + CopiesLanded,
+        State: HasContents + CopiesLanded + OpensToTheSet,
     {
         set.barrier();
         self.become_state()
@@ -678,6 +697,10 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             require(
                 N > 0 && (N * size).is_multiple_of(16) && N <= <R::Data as Elements>::LEN as usize,
                 "rule D14: a thread reads a stage in steps of 16 bytes, at most all of it",
+            );
+            require(
+                <R::Data as Elements>::CHUNKED,
+                "rule D14: the first of two parts of a stage is a multiple of 16 bytes, where threads read it in such steps",
             );
             16 / size
         };

@@ -180,8 +180,9 @@ pub trait Elements: StageData {
     type Element: Element;
     /// Number of elements.
     const LEN: u32;
-    /// Byte offset of element `index` (row-major in a tile). Elements that share 16 bytes, counted from the first, lie together
-    /// and aligned.
+    /// Whether elements that share 16 bytes, counted from the first, lie together and on a 16-byte boundary.
+    const CHUNKED: bool = true;
+    /// Byte offset of element `index` (row-major in a tile).
     fn byte_offset(index: u32) -> u32;
 }
 
@@ -267,6 +268,8 @@ where
 {
     type Element = A::Element;
     const LEN: u32 = A::LEN + B::LEN;
+    const CHUNKED: bool =
+        A::CHUNKED && B::CHUNKED && (A::LEN as usize * size_of::<A::Element>()).is_multiple_of(16);
     #[inline(always)]
     fn byte_offset(index: u32) -> u32 {
         if index < A::LEN {

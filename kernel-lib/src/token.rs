@@ -216,10 +216,13 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     }
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
+        // The action may wait for what a thread holds that is still in its role: all of them have to be here first.
+        self.barrier();
         lead_a_warp(self.rank(), action)
     }
     #[inline(always)]
     fn barrier_any(&mut self, vote: bool) -> bool {
+        self.gather();
         // SAFETY: as in `barrier`.
         unsafe { ptx::barrier::bar_red_or(0, vote) }
     }
@@ -337,7 +340,7 @@ impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
     /// Prepares the shared memory that the layout declares and hands out its parts.
     ///
     /// Barriers are initialised by one thread, tensor memory is allocated by one warp (and the permit given
-    /// up), `fence.mbarrier_init.release.cluster` and `fence.proxy.async` make both visible to the async proxy,
+    /// up), `fence.mbarrier_init.release.cluster` makes barriers visible to the async proxy where it or a peer reaches them,
     /// and a CTA barrier to every thread: no part exists before that (rules C1, C2, D8, D9).
     #[inline(always)]
     pub fn claim(self) -> (Cta<'k, Claimed<L>, THREADS>, L::Parts<'k>) {

@@ -2,9 +2,10 @@
 
 #[path = "../fixture/group.rs"]
 mod fixture;
+use baton::global::TheMaps;
 use fixture::*;
 
-fn two<'k>(t: &mut LoadThread<'k>, places: GlobalPtr<u64>, template: TensorMap<A>) {
+fn two<'k>(t: &mut LoadThread<'k>, places: GlobalPtr<u64, TheMaps>, template: TensorMap<A>) {
     let _first = EditedMap::open(t, places, template);
     let _second = EditedMap::open(t, places, template);
 }

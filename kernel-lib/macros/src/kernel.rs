@@ -334,7 +334,7 @@ impl Parts<'_> {
                 #[allow(unused_imports)]
                 use super::*;
                 #aliases
-                const fn threads<#brand>() -> u32 {
+                const fn __baton_threads<#brand>() -> u32 {
                     ::baton::macro_support::same_threads(
                         #threads, <#root as ::baton::token::RootToken<#brand>>::THREADS);
                     ::baton::macro_support::same_cluster(
@@ -343,10 +343,10 @@ impl Parts<'_> {
                         <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::PAIR);
                     #threads
                 }
-                const fn bytes<#brand>() -> u32 {
+                const fn __baton_bytes<#brand>() -> u32 {
                     ::baton::layout::launch_bytes::<<#root as ::baton::token::RootToken<#brand>>::Layout>()
                 }
-                ::baton::__baton_comment!(#kernel_line, threads(), bytes());
+                ::baton::__baton_comment!(#kernel_line, __baton_threads(), __baton_bytes());
                 #(::baton::__baton_comment!(
                     #param_lines, <#types as ::baton::global::ReceiveParam>::ALIGN);)*
             }
@@ -373,7 +373,7 @@ impl Parts<'_> {
                 #[allow(unused_imports)]
                 use super::*;
                 #aliases
-                const fn bytes<#brand>() -> u32 {
+                const fn __baton_bytes<#brand>() -> u32 {
                     ::baton::layout::launch_bytes::<<#root as ::baton::token::RootToken<#brand>>::Layout>()
                 }
                 #(#documentation)*
@@ -386,7 +386,7 @@ impl Parts<'_> {
                     // SAFETY: (1) the entry and its attributes are made of the same function as this; (2) the call has
                     // the lifetime of the borrows that were pushed.
                     unsafe {
-                        ::baton::macro_support::call(#symbol, #threads, #cluster, #min_ctas, bytes(), params)
+                        ::baton::macro_support::call(#symbol, #threads, #cluster, #min_ctas, __baton_bytes(), params)
                     }
                 }
             }

@@ -148,7 +148,7 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
     /// Looks whether the other side is announced: if not, the array is this side's; if so, this side withdraws.
     ///
     /// # PTX
-    /// By one thread `ld.acquire.S.global.b32`, and `st.release.S.global.b32` to withdraw; then the set's barrier with a
+    /// The set's barrier; by one thread `ld.acquire.S.global.b32`, and `st.release.S.global.b32` to withdraw; then the set's barrier with a
     /// vote. PTX 6.0, sm_70.
     #[inline(always)]
     pub fn look<U>(
@@ -161,6 +161,8 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
     {
         let &Side { mine, other, data, len, .. } = self.side;
         let mut alone = false;
+        // Who forgot what it held withdraws here: that too hands on what every thread of the set wrote.
+        set.barrier();
         set.lead(|| {
             alone = other.load::<Acquire>().value() == 0;
             if !alone {

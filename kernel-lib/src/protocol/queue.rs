@@ -9,7 +9,7 @@ use crate::shared_access::check;
 use crate::tile::Element;
 use crate::token::SingleThread;
 
-/// A queue of as many elements as its array has, a power of two: a kernel parameter.
+/// A queue of as many elements as its array has, a power of two from 2 on: a kernel parameter.
 ///
 /// The host passes two words more than elements (too few trap, as does a length that is no power of two).
 ///
@@ -66,7 +66,7 @@ impl<T: Element, S: Scope> Queue<T, S> {
     #[inline(always)]
     fn place(&self, end: u64, after: u32) -> Option<Place<S>> {
         let len = self.0.len;
-        check(len.is_power_of_two() && len <= 1 << 31 && len + 2 <= self.0.objects);
+        check(len >= 2 && len.is_power_of_two() && len <= 1 << 31 && len + 2 <= self.0.objects);
         // SAFETY: in range.
         let count = unsafe { self.0.word(end) };
         let mut at = count.load::<Relaxed>().value();

@@ -3,6 +3,7 @@
 
 use baton::alias::Aliases;
 use baton::edited_map::EditedMap;
+use baton::global::TheMaps;
 use baton::multicast::Multicast;
 use baton::pair::Pair;
 use baton::prelude::*;
@@ -71,7 +72,7 @@ baton::shared! {
 pub fn edits(
     cta: Cta<'_, Group, 64>,
     template: TensorMap<Matrix>,
-    places: GlobalPtr<u64>,
+    places: GlobalPtr<u64, TheMaps>,
     matrices: ReadOnly<f32>,
     output: GlobalPtr<f32, baton::global::TheWarp<1>>,
     count: u32,
