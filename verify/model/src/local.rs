@@ -1,12 +1,12 @@
 //! What a thread can do by itself: every control-flow path with every value its reads could return.
 //!
 //! A thread is run again and again, each time with another sequence of answers to its reads, until
-//! all sequences are used up. The answers come from [`Domain`], the values that some write in some
+//! all sequences are used up. The answers come from `Domain`, the values that some write in some
 //! execution of some thread could have put there: a least fixed point over all threads, so that a
 //! value that nobody can produce without assuming it is never guessed.
 
 //!
-//! [`domain`] knows the values, [`run`] executes; what instructions on mbarriers, copies and tensor
+//! `domain` knows the values, `run` executes; what instructions on mbarriers, copies and tensor
 //! memory do stands in a module each.
 
 mod copies;
