@@ -5,11 +5,14 @@
 //! code is tested: it is what `baton run` uses, and the time limits in the tests are meant for it.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal, pipe};
-use std::process::Stdio;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use time::OffsetDateTime;
 
 use crate::commands::doctor;
 use crate::commands::run::exit_code_of;
@@ -19,9 +22,13 @@ use crate::{Failure, Result, cargo, exit_code, output};
 /// `baton test`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Also run the tests marked `#[ignore]`: those that take minutes
+    /// Run each campaign (schedules, mutants, random programs) in full instead of a sample: it takes long
     #[arg(long)]
     long: bool,
+
+    /// Also write the closing table to this file, with the date and what was run
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
 
     /// Test unoptimised code with overflow checks
     #[arg(long)]
@@ -58,7 +65,12 @@ impl Arguments {
         }
         let status = child.wait().map_err(|error| cargo::lost(&error))?;
 
-        output::text(record.summary())?;
+        let summary = record.summary();
+        output::text(&summary)?;
+        if let Some(file) = &self.report {
+            let report = self.report(&repository, &summary);
+            fs::write(file, report).map_err(|error| Failure::file("write", file, &error))?;
+        }
         if status.success() && record.passed() == 0 && record.failed() == 0 {
             return Err(no_test_ran(&self.filter));
         }
@@ -84,9 +96,31 @@ impl Arguments {
         }
         command.arg("--").args(&self.filter);
         if self.long {
-            command.arg("--include-ignored");
+            // What the campaigns look at.
+            command.env("BATON_LONG", "1");
         }
         command
+    }
+
+    /// The closing table as a page that can be kept.
+    fn report(&self, repository: &Repository, summary: &str) -> String {
+        let date = OffsetDateTime::now_utc().date();
+        let commit = Command::new("git")
+            .args(["describe", "--always", "--dirty", "--abbrev=12"])
+            .current_dir(repository.root())
+            .output();
+        let commit = match commit {
+            Ok(output) if output.status.success() => {
+                String::from_utf8_lossy(&output.stdout).trim().to_owned()
+            }
+            _ => "unknown".to_owned(),
+        };
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        let extent = if self.long { "every campaign in full" } else { "a sample of each campaign" };
+        format!(
+            "# Report of the tests\n\n{date}, commit {commit}, {extent}, {cores} cores. Schedules have the \
+             seeds from 0 up; random programs a new seed each time, which is printed when one fails.\n\n```text{summary}```\n"
+        )
     }
 }
 
@@ -96,7 +130,7 @@ fn no_test_ran(filter: &[String]) -> Failure {
         [] => failure,
         names => failure
             .because(format!("no test's name contains {}", names.join(" or ")))
-            .help("`baton test` without a filter runs them all; --long adds the ignored ones"),
+            .help("`baton test` without a filter runs them all"),
     }
 }
 
