@@ -41,7 +41,7 @@ pub struct Example {
     pub targets: Vec<Arch>,
 }
 
-/// All examples.
+/// All examples that have kernels of their own.
 ///
 /// # Panics
 /// If a manifest names something that is no target.
@@ -57,7 +57,10 @@ pub fn examples() -> Vec<Example> {
             targets: targets.iter().map(target).collect(),
         })
     };
-    packages().iter().filter_map(example).collect()
+    let has_kernels = |example: &Example| {
+        root().join("examples").join(&example.name).join("kernel/Cargo.toml").is_file()
+    };
+    packages().iter().filter_map(example).filter(has_kernels).collect()
 }
 
 /// The kernels of an example, for one target.

@@ -120,10 +120,11 @@ impl Kernel {
             }
             "tcgen05.fence::after_thread_sync" => {
                 let fence = |i: &Instruction| begins(i, &["tcgen05.fence::after_thread_sync"]);
-                let none = self.none_behind(at, fence, |i| {
-                    tensor(i) || begins(i, &["tcgen05.commit", "tcgen05.dealloc"])
-                });
-                none.then_some("no tcgen05 operation follows before the next fence of its kind")
+                let none = self.none_behind(at, fence, tensor);
+                none.then_some(
+                    "no asynchronous tcgen05 operation follows before the next fence of its kind; a commit tracks what its \
+                     own thread has issued, and a deallocation needs completion, which was waited for",
+                )
             }
             "fence.mbarrier_init.release.cluster" => {
                 let users = &["cp.async.bulk", "tcgen05.commit", "mapa", "st.async", "red.async"];
