@@ -177,12 +177,12 @@ impl Argument {
 /// The arguments by hand.
 pub const ARGUMENTS: &[Argument] = &[
     Argument {
-        kernels: &["exchange", "reverse", "scale", "spin", "tickets", "readers", "once", "copies"],
+        kernels: &["sides"],
         mutations: &[Mutation::LeftOut],
-        instruction: "bar.warp.sync",
-        why: "Since the set's last barrier only the leader has accessed memory: it arrives or releases. Behind this one each \
-              lane waits or acquires for itself, or only the leader goes on until the set's next barrier. So no access of \
-              one lane comes before one of another by this barrier alone.",
+        instruction: "bar.sync",
+        why: "One barrier stands between the fence behind an announcement and the leader's look, for sets that have forgotten what \
+              they held and now withdraw. The kernel forgets nothing, so since the barrier before only the leader has accessed \
+              memory.",
     },
     Argument {
         kernels: &["scale", "gemm_f32", "gemm_bf16"],
@@ -274,19 +274,6 @@ pub const ARGUMENTS: &[Argument] = &[
         why: "The first arrival follows no access but initialisations of barriers, which fence.mbarrier_init publishes. The \
               last, of peers, follows a round's barrier of the cluster behind which the CTA has accessed nothing that a \
               peer accesses.",
-    },
-    Argument {
-        kernels: &["peers"],
-        mutations: &[Mutation::LeftOut],
-        instruction: "barrier.cluster.wait",
-        why: "Where it is the last: each round ends with a barrier of the cluster behind the reads of the peer's memory, so \
-              every peer has read when this CTA gets here.",
-    },
-    Argument {
-        kernels: &["peers"],
-        mutations: &[Mutation::LeftOut],
-        instruction: "bar.sync",
-        why: "The cluster's barrier follows, which is a barrier of the CTA too, with no access in between.",
     },
 ];
 
