@@ -361,6 +361,15 @@ pub enum BadLaunch {
         limit: [u32; 3],
     },
 
+    /// The grid has more CTAs than kernels can number the threads of.
+    #[error("the grid {grid:?} has more than {limit} CTAs: launch fewer, and let each do more")]
+    TooManyCtas {
+        /// The grid.
+        grid: [u32; 3],
+        /// The most that a grid has, on any device.
+        limit: u64,
+    },
+
     /// The grid is not made of whole clusters.
     #[error(
         "the grid {grid:?} is not made of whole clusters of {cluster:?}: round it up to a multiple"

@@ -128,9 +128,8 @@ pub(crate) fn check(
     if !within(grid, limits.grid) {
         return Err(BadLaunch::GridTooLarge { grid, limit: limits.grid });
     }
-    // Kernels number the threads of the grid, and step over them, in 64 bits.
-    if product(grid) > 1 << 50 {
-        return Err(BadLaunch::GridTooLarge { grid, limit: [1 << 31, 1 << 19, 1] });
+    if product(grid) > MOST_CTAS {
+        return Err(BadLaunch::TooManyCtas { grid, limit: MOST_CTAS });
     }
 
     // A GPU's driver knows how many CTAs of this kernel fit, and refuses what does not.
@@ -169,6 +168,9 @@ pub(crate) fn check(
     }
     Ok(())
 }
+
+/// Kernels number the threads of the grid, and step over them, in 64 bits: `Partition` relies on it that no step wraps.
+const MOST_CTAS: u64 = 1 << 50;
 
 /// The kernel that a call is for, compared with what the call was made for.
 pub(crate) fn compiled(

@@ -222,6 +222,8 @@ fn grids_and_blocks_that_no_device_runs_are_refused() {
 
     assert_eq!(launch([1, 0, 1], SHAPE), BadLaunch::EmptyGrid { grid: [1, 0, 1] });
     assert!(matches!(launch([1, 65536, 1], SHAPE), BadLaunch::GridTooLarge { .. }));
+    let most = [i32::MAX as u32, 65535, 65535];
+    assert!(matches!(launch(most, SHAPE), BadLaunch::TooManyCtas { .. }));
     for threads in [[0, 1, 1], [1025, 1, 1], [32, 32, 2], [1, 1, 65], [u32::MAX; 3]] {
         let shape = Shape { threads, ..SHAPE };
         assert!(matches!(launch([1; 3], shape), BadLaunch::BadBlock { .. }), "{threads:?}");

@@ -242,7 +242,7 @@ impl<'a, T: Element> Iterator for OwnElements<'a, T> {
         if index >= self.len {
             return None;
         }
-        // The host launches no grid of so many threads that this wraps.
+        // The host launches at most 2⁵⁰ CTAs, and an array has fewer than 2⁵⁷ bytes: this does not wrap.
         self.index = index + self.step;
         let at = Addr::from_raw(self.address + index * size_of::<T>() as u64);
         Some(OwnElement { at, index, partition: PhantomData })

@@ -152,7 +152,7 @@ pub struct Warp<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
 /// The one thread that the warp of role `R` elected.
 pub struct Thread<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
 
-/// All threads of the CTA again, after every role has ended.
+/// All threads of the CTA again, each at the end of its role; what they do together comes behind a barrier of all of them.
 pub struct Joined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
 
 /// All threads of the CTA, after every role of every CTA of its cluster has ended.
@@ -440,7 +440,10 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
         if L::COLUMNS != 0 {
             ptx::tcgen05::fence_before_thread_sync();
         }
-        if L::CLUSTER != 0 {
+        if L::CLUSTER == 0 {
+            // A cluster of one.
+            self.barrier();
+        } else {
             self.gather();
             // SAFETY: all threads of the CTA are here, and those of its peers come; no field arrives on the barrier.
             unsafe { crate::cluster::whole_barrier() };

@@ -4,8 +4,11 @@
 use std::fs;
 use std::sync::OnceLock;
 
+use baton::float::bf16;
 use baton_builder::{Arch, Builder, Ptxas};
-use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Matrix, Module};
+use baton_host::{
+    Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Matrix, Module, SyncBuffer,
+};
 use baton_tests::root;
 
 /// Schedules for each kernel that runs.
@@ -142,8 +145,16 @@ const fn kernel(name: &'static str) -> KernelInfo {
 }
 
 fn emulator() -> (Device, Module) {
-    const KERNELS: &[KernelInfo] =
-        &[kernel("reads"), kernel("pairs"), kernel("rescale"), kernel("edits")];
+    const KERNELS: &[KernelInfo] = &[
+        kernel("reads"),
+        kernel("pairs"),
+        kernel("rescale"),
+        kernel("edits"),
+        kernel("forgets"),
+        kernel("early"),
+        kernel("pushes"),
+        kernel("shared_operand"),
+    ];
     let binary = Binary { arch: "sm_100a", ptx: ptx(), lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
     let binaries: &'static [Binary] = Box::leak(Box::new([binary]));
@@ -210,5 +221,101 @@ fn an_edited_map_loads_one_matrix_after_the_other_under_every_schedule() {
         let column = |lane: usize| (0..COUNT).map(|i| ((i * 2048 + lane) % 1021) as f32).sum();
         let expected: Vec<f32> = (0..32).map(column).collect();
         assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
+    }
+}
+
+/// A launch that ends well, and of which the emulator has nothing to say.
+fn silent(launch: Result<baton_host::LaunchReport, baton_host::Error>, seed: u64) {
+    let report = launch.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    if let Some(hazard) = report.hazards.first() {
+        panic!("seed {seed}: {hazard}");
+    }
+}
+
+#[test]
+fn a9_who_forgets_what_it_holds_hands_it_on_when_it_withdraws() {
+    let (device, module) = emulator();
+    let mut flags = SyncBuffer::new(&device).expect("memory");
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut totals = Buffer::<u32>::poisoned(&device, 300).expect("memory");
+        let call = typed_kernel::forgets((flags.reset().expect("zeroes"), totals.as_arg_mut()), 12);
+        silent(device.launch(&module, 2, call), seed);
+        assert_eq!(totals.to_vec().expect("memory"), (0..300).collect::<Vec<u32>>(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_joined_cta_acts_when_its_roles_have_ended() {
+    let (device, module) = emulator();
+    let mut lock = SyncBuffer::new(&device).expect("memory");
+    let mut state = SyncBuffer::new(&device).expect("memory");
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut count = Buffer::<u32>::zeroed(&device, 1).expect("memory");
+        let mut table = Buffer::<u32>::poisoned(&device, 128).expect("memory");
+        let mut output = Buffer::<u32>::poisoned(&device, 128).expect("memory");
+        let call = typed_kernel::early(
+            (lock.reset().expect("zeroes"), count.as_arg_mut()),
+            (state.reset().expect("zeroes"), table.as_arg_mut()),
+            output.as_arg_mut(),
+        );
+        silent(device.launch(&module, 2, call), seed);
+        assert_eq!(count.to_vec().expect("memory"), [6], "seed {seed}");
+        let expected: Vec<u32> = (0..128).map(|i| 5 * i).collect();
+        assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn a9_a_queue_has_room_for_two_or_more() {
+    let (device, module) = emulator();
+    let run = |len: usize| {
+        let mut words = SyncBuffer::array(&device, len + 2).expect("memory");
+        let mut numbers = Buffer::<u32>::poisoned(&device, len).expect("memory");
+        let call = typed_kernel::pushes((words.reset().expect("zeroes"), numbers.as_arg_mut()));
+        device.launch(&module, 1, call).map(drop)
+    };
+    run(2).expect("a queue of two");
+    let error =
+        run(1).expect_err("a queue of one has no place that is free and full at different times");
+    assert!(error.to_string().contains("trap"), "{error}");
+}
+
+#[test]
+fn peers_load_an_operand_for_each_other_and_wait_for_each_others_commits() {
+    // At the exit the producer waits for each stage's fills, and then for each stage's drains, by both CTAs.
+    has_steps(
+        "shared_operand",
+        &[
+            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast",
+            "mbarrier.try_wait",
+            "mbarrier.try_wait",
+            "mbarrier.try_wait",
+            "mbarrier.try_wait",
+        ],
+    );
+    let (device, module) = emulator();
+    for (seed, steps) in (0..SEEDS).zip([1, 2, 3, 5].into_iter().cycle()) {
+        device.set_seed(seed);
+        let k = 64 * steps as usize;
+        let element = |i: usize, factor: usize| bf16::from_f32((i * factor % 5) as f32 - 2.0);
+        let a: Vec<bf16> = (0..256 * k).map(|i| element(i, 3)).collect();
+        let b: Vec<bf16> = (0..128 * k).map(|i| element(i, 7)).collect();
+        let sum = |row: usize| -> f32 {
+            (0..k).map(|i| a[row * k + i].to_f32() * b[100 * k + i].to_f32()).sum()
+        };
+        let expected: Vec<f32> = (0..256).map(sum).collect();
+        let a = Buffer::from_slice(&device, &a).expect("memory");
+        let b = Buffer::from_slice(&device, &b).expect("memory");
+        let mut output = Buffer::<f32>::poisoned(&device, 256).expect("memory");
+        let call = typed_kernel::shared_operand(
+            a.tensor_map(Matrix::new(256, k as u64)).expect("a matrix"),
+            b.tensor_map(Matrix::new(128, k as u64)).expect("a matrix"),
+            output.as_arg_mut(),
+            steps,
+        );
+        silent(device.launch(&module, 2, call), seed);
+        assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}, {steps} steps");
     }
 }

@@ -3,10 +3,11 @@
 
 use baton::alias::Aliases;
 use baton::edited_map::EditedMap;
-use baton::global::TheMaps;
+use baton::global::{TheMaps, TheWarpgroup};
 use baton::multicast::Multicast;
 use baton::pair::Pair;
 use baton::prelude::*;
+use baton::protocol::{Dekker, Once, Queue, SpinLock};
 use baton::sem::{Acquire, Relaxed, Release};
 
 /// Through the read-only cache, and four words at once.
@@ -188,4 +189,121 @@ pub fn rescale(
     ));
     let closed = tensor.dealloc(&mut joined, issued, drained);
     joined.exit((closed,))
+}
+
+/// Two sides that forget what they hold, and withdraw when they look again: what they wrote is handed on all the same. The
+/// parameter has the name of an item that the attribute writes.
+#[baton::kernel(threads = 128)]
+pub fn forgets(cta: Cta<'_, NoShared, 128>, totals: Dekker<u32>, bytes: u32) -> Exit<'_> {
+    let mut cta = cta;
+    if let Some(mut side) = totals.side(&mut cta) {
+        for _ in 0..bytes {
+            let announced = side.announce(&mut cta).fence_sc::<Gpu, _>(&mut cta);
+            if let Some(held) = announced.look(&mut cta) {
+                core::mem::forget(held.fill(&mut cta, |i| i as u32));
+            }
+        }
+    }
+    let (cta, ()) = cta.claim();
+    cta.join().exit(())
+}
+
+/// A joined CTA asks for what its roles still hold.
+#[baton::kernel(threads = 64)]
+pub fn early(
+    cta: Cta<'_, NoShared, 64>,
+    count: SpinLock<u32>,
+    table: Once<u32>,
+    output: GlobalPtr<u32>,
+) -> Exit<'_> {
+    let mut mine = output.partition(&cta);
+    let (cta, ()) = cta.claim();
+    let (mut joined, _) = cta.roles((
+        warp(move |w| {
+            w.elect(move |mut t| count.lock(&mut t).update(&mut t, |_, n| n + 1).release(&mut t))
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| count.lock(&mut t).update(&mut t, |_, n| n + 1).release(&mut t))
+        }),
+    ));
+    count.lock(&mut joined).update(&mut joined, |_, n| n + 1).release(&mut joined);
+    let table = table.get_or_fill(&mut joined, |i| 5 * i as u32);
+    mine.put(0, table.get(mine.index(0)));
+    joined.exit(())
+}
+
+/// A queue of whatever length its array has.
+#[baton::kernel(threads = 32)]
+pub fn pushes(cta: Cta<'_, NoShared, 32>, numbers: Queue<u32>) -> Exit<'_> {
+    let (cta, ()) = cta.claim();
+    let (joined, _) = cta.roles((warp(move |w| {
+        w.elect(move |mut t| {
+            baton::assert!(numbers.push(&mut t, 7));
+            baton::assert!(numbers.push(&mut t, 8));
+            baton::assert!(!numbers.push(&mut t, 9));
+            baton::assert!(numbers.pop(&mut t) == Some(7));
+        })
+    }),));
+    joined.exit(())
+}
+
+type Operand = Tile<bf16, 128, 64>;
+
+baton::shared! {
+    /// Of a product whose second operand the CTAs of a cluster load for each other.
+    pub struct Together in together {
+        ab: Stages<2, (Operand, ToAll<Operand, 2>), ByBulk, ByMma>,
+        acc: Accs<1, 128, 128>,
+    }
+}
+
+/// Each CTA of a pair multiplies its `a` with the `b` of both, and writes a column of the sum.
+#[baton::kernel(threads = 192, cluster = 2)]
+pub fn shared_operand(
+    cta: Cta<'_, Together, 192>,
+    a: TensorMap<Operand>,
+    b: TensorMap<Tile<bf16, 64, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    steps: u32,
+) -> Exit<'_> {
+    let row = (cta.index().x * 128) as i32;
+    let (cta, together::Parts { ab, acc, .. }) = cta.claim();
+    let (mut loads, mut stages) = ab.split();
+    let (mut sums, mut results, tensor) = acc.split();
+    let (mut joined, (drained, loaded, issued)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut mine = output.partition(&wg);
+            let sum = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
+            let (sum, [value]) = sum.ld::<1>(&mut wg, 100).wait_ld(&mut wg);
+            mine.put(0, value);
+            sum.fence_before_thread_sync(&mut wg).release(&mut wg);
+            results.finish(&mut wg)
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                let mut step = 0;
+                while step < steps {
+                    let k = (64 * step) as i32;
+                    loads.acquire(&mut t).load(&mut t, (a.at(row, k), b.at(0, k)));
+                    step += 1;
+                }
+                loads.finish(&mut t)
+            })
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                let mut sum = sums.acquire(&mut t);
+                let mut step = 0;
+                while step < steps {
+                    let stage = stages.wait(&mut t);
+                    sum.mma(&mut t, stage).release_by_commit(&mut t);
+                    step += 1;
+                }
+                sum.commit(&mut t);
+                sums.finish(&mut t)
+            })
+        }),
+    ));
+    let closed = tensor.dealloc(&mut joined, issued, drained);
+    joined.exit((loaded, closed))
 }
