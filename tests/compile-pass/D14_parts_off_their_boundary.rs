@@ -1,0 +1,22 @@
+//! Both parts of the stage are whole chunks of sixteen bytes.
+
+use baton::path::Full;
+use baton::prelude::*;
+use baton::stages::Slot;
+use baton::token::Role;
+
+type Ring = Stages<2, (Linear<u8, 16>, Linear<u8, 16>), ByThreads, ByThreads>;
+
+baton::shared! {
+    pub struct Smem in smem { ring: Ring }
+}
+
+type Threads<'k> = Warp<'k, Role<0>>;
+
+fn last<'k>(slot: &Slot<'k, smem::ring, Ring, Threads<'k>, Full>) -> [u8; 16] {
+    slot.get_chunk(16)
+}
+
+fn main() {
+    let _: for<'a, 'k> fn(&'a Slot<'k, smem::ring, Ring, Threads<'k>, Full>) -> [u8; 16] = last;
+}
