@@ -5,8 +5,8 @@
 //! behind it. That is why the rules (C6, D1) take a wait for nothing more than what its qualifiers say, and why a
 //! `tcgen05.ld` behind a relaxed wait needs `tcgen05.fence::after_thread_sync`.
 //!
-//! The emulator takes the instructions of a thread in their order, so on it no clock is early. What it shows is that the
-//! kernel does what it should.
+//! On the emulator a warp that hangs in a wait may read the clocks that stand behind it, as the seed has it: the early
+//! clock is a legal schedule there, and about every second run shows it. How often a GPU does is for a GPU to say.
 
 pub mod plot;
 

@@ -1,4 +1,5 @@
-//! The kernel does what it should under every schedule, and the model says that the wait promises nothing.
+//! The kernel does what it should under every schedule, some schedules read the clock early, and the model says that the
+//! wait promises nothing.
 
 use baton_host::{Device, EmulatorOptions};
 use baton_model::litmus::Test;
@@ -13,11 +14,9 @@ fn the_waiter_comes_first_and_leaves_behind_the_arrival() {
         assert!(hazards.is_empty(), "{}: {hazards:?}", binary.arch);
         for (seed, run) in runs.iter().enumerate() {
             assert!(run.is_valid(), "{}, seed {seed}: {run:?}", binary.arch);
-            // What the emulator cannot show.
-            assert!(run.free.cycles >= 0, "{}, seed {seed}: {run:?}", binary.arch);
         }
-        let differs = runs.iter().any(|run| run.free != runs[0].free);
-        assert!(differs, "{}: all seeds give one schedule", binary.arch);
+        let early = runs.iter().filter(|run| run.free.cycles < 0).count();
+        assert!((20..180).contains(&early), "{}: {early} of 200 clocks are early", binary.arch);
     }
 }
 

@@ -52,6 +52,19 @@ pub(crate) enum Dst {
     Sink,
 }
 
+impl Dst {
+    /// The register as an operand that is read; `Imm` for none.
+    pub fn as_source(self) -> Src {
+        match self {
+            Dst::R16(slot) | Dst::R32(slot) => Src::R32(slot),
+            Dst::R64(slot) => Src::R64(slot),
+            Dst::R128(slot) => Src::R128(slot),
+            Dst::Pred(slot) => Src::Pred(slot),
+            Dst::Sink => Src::Imm(0),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Special {
     Tid(u8),

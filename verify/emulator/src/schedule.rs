@@ -439,6 +439,7 @@ impl<'p> Grid<'p> {
                 wait: None,
                 spin: Spin::default(),
                 parked: 0,
+                ahead: 0,
             };
             let w = take_slot(&mut self.free_warps, &mut self.warps);
             // Registers of an earlier warp are reused: their contents mean nothing.

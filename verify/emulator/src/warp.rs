@@ -167,6 +167,8 @@ pub(crate) struct Path {
     pub spin: Spin,
     /// Parked on [`Wait::Change`] so often without any change in between.
     pub parked: u32,
+    /// Instructions behind the wait at `pc` that have gone before it.
+    pub ahead: u32,
 }
 
 /// Instructions of a function are numbered with this many bits in a site.

@@ -223,6 +223,7 @@ impl World<'_> {
                     state: value,
                 });
                 path.spin.rounds = 0;
+                self.clocks_go_ahead(warp, path, mask, [addr.0.base, phase]);
                 return Ok(Flow::Blocked);
             }
             if path.spin.site == site {
@@ -249,7 +250,34 @@ impl World<'_> {
             }
             self.detect = Some(detect);
         }
-        path.pc += 1;
+        path.pc += 1 + std::mem::take(&mut path.ahead);
         Ok(Flow::Visible)
+    }
+
+    /// A warp that hangs in a wait stops at the first use of the answer, not before: clocks behind the wait may be read
+    /// while it hangs, and so before the arrival that it waits for. Here they are or are not, as the seed has it.
+    ///
+    /// What the wait itself reads (`needed`) is left alone, since it looks again.
+    fn clocks_go_ahead(&mut self, warp: &mut Warp, path: &mut Path, mask: u32, needed: [Src; 2]) {
+        let program = self.program;
+        let behind = &program.functions[path.frame.func as usize].code[path.pc as usize + 1..];
+        let clocks = behind.iter().map_while(|inst| match inst.op {
+            Op::Mov { d, a: a @ Src::Special(Special::Clock | Special::GlobalTimer) }
+                if inst.guard == 0 && !inst.join_point && !needed.contains(&d.as_source()) =>
+            {
+                Some((d, a))
+            }
+            _ => None,
+        });
+        let clocks: Vec<(Dst, Src)> = clocks.collect();
+        let together = mask == path.mask;
+        if !together || path.ahead > 0 || clocks.is_empty() || self.rng.one_in(2) {
+            return;
+        }
+        for (d, a) in &clocks {
+            self.instructions += u64::from(mask.count_ones());
+            self.mov(warp, path, mask, *d, *a);
+        }
+        path.ahead = clocks.len() as u32;
     }
 }
