@@ -67,8 +67,8 @@ pub use launch::{Grid, LaunchReport, Occupancy};
 pub use module::{Code, Module};
 pub use pinned::Pinned;
 pub use stream::{
-    Argument, Arguments, Capture, Graph, KernelTaking, Read, ReadTiles, Stream, StreamFence,
-    StreamReport, Write, WriteTiles, Zeroed, read, read_tiles, write, write_tiles, zeroed,
+    Argument, Arguments, Capture, Graph, KernelTaking, Read, Stream, StreamFence, StreamReport,
+    Write, Zeroed, read, read_tiles, write, write_tiles, zeroed,
 };
 pub use sync_buffer::SyncBuffer;
-pub use tensor_map::{EncodedMap, Im2col, Matrix, Tiled};
+pub use tensor_map::{EncodedMap, Im2col, Matrix, StoredMap, Tiled, Tiles};

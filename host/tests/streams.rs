@@ -17,7 +17,13 @@ static KERNELS: Image = Image {
         ptx: include_str!("by_hand.ptx"),
         lines: "",
         cubin: None,
-        kernels: &[kernel("scale"), kernel("print"), kernel("trap"), kernel("count")],
+        kernels: &[
+            kernel("scale"),
+            kernel("print"),
+            kernel("trap"),
+            kernel("count"),
+            kernel("plane"),
+        ],
     }],
 };
 
@@ -61,6 +67,15 @@ fn count<'a>(lock: (SyncWords<'a, 1>, DeviceSliceMut<'a, u32>)) -> Call<'a> {
     SpinLock::<u32>::push(lock, &mut params);
     // SAFETY: the entry takes the four words of such a parameter, of one thread.
     unsafe { Call::new("count", Shape { threads: [1; 3], ..SHAPE }, params) }
+}
+
+/// The first row of the second plane of a tensor.
+fn plane<'a>(map: DeviceSlice<'a, u64>, output: DeviceSliceMut<'a, f32>) -> Call<'a> {
+    let mut params = Params::new();
+    params.push_slice(&map);
+    params.push_slice_mut(&output);
+    // SAFETY: the entry takes two address-length pairs, of 4 threads, and the first word of the first is a map.
+    unsafe { Call::new("plane", SHAPE, params) }
 }
 
 fn print<'a>() -> Call<'a> {
@@ -112,6 +127,34 @@ fn n24_a_writer_waits_for_both_readers_under_every_seed() {
         assert_eq!(first.to_vec().unwrap(), [3.0; 4], "seed {seed}");
         assert_eq!(second.to_vec().unwrap(), [5.0; 4], "seed {seed}");
         assert_eq!(data.to_vec().unwrap(), [0.0; 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_stored_map_brings_the_tensor_into_the_launch() {
+    for seed in 0..64 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let [s1, s2, s3] = [(); 3].map(|()| device.stream().unwrap());
+        let numbers: Vec<f32> = (0..16u8).map(f32::from).collect();
+        let source = Pinned::from_slice(&device, &numbers).unwrap();
+        let mut tensor = Buffer::<f32>::zeroed(&device, 16).unwrap();
+        let mut row = ones(&device);
+        // The map is loaded by one stream when another has written the tensor, and not after a third writes it again.
+        s1.upload(&source, &mut tensor).unwrap();
+        let map = tensor.tiled(&[4, 2, 2], &[4, 2, 2]).encode().unwrap().store().unwrap();
+        s2.launch(&module, 1, plane, (&map, write(&mut row))).unwrap();
+        drop(map);
+        s3.fill(&mut tensor, 0).unwrap();
+        assert_eq!(row.to_vec().unwrap(), [8.0, 9.0, 10.0, 11.0], "seed {seed}");
+        assert_eq!(tensor.to_vec().unwrap(), [0.0; 16], "seed {seed}");
+
+        // A map that a kernel stores through is waited for as a writer is.
+        let map = tensor.tiled_mut(&[4, 2, 2], &[4, 2, 2]).encode().unwrap().store().unwrap();
+        s2.launch(&module, 1, plane, (&map, write(&mut row))).unwrap();
+        drop(map);
+        let waits = tensor.describe().to_string();
+        assert!(waits.contains("write"), "{waits}");
     }
 }
 

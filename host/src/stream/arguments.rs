@@ -2,8 +2,8 @@
 //!
 //! A buffer is an argument only together with what the kernel does with it, so that no launch can
 //! forget to wait: `read(&buffer)` where the kernel takes a `ReadOnly<T>`, `write(&mut buffer)` where it
-//! takes a `GlobalPtr<T>`, the same with `_tiles` for tensor maps, and `zeroed(&mut words)` with its
-//! array for a protocol.
+//! takes a `GlobalPtr<T>`, the same with `_tiles` for tensor maps, a reference to a stored map, and `zeroed(&mut words)`
+//! with its array for a protocol.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use baton::tile::{BulkTile, Element};
 
 use crate::memory::{Allocation, Resource};
 use crate::reservation::Access;
-use crate::{Buffer, Error, Matrix, SyncBuffer};
+use crate::{Buffer, Error, Matrix, StoredMap, SyncBuffer, Tiles};
 
 /// A buffer that a kernel reads. Made by [`read`].
 #[derive(Debug)]
@@ -22,18 +22,6 @@ pub struct Read<'a, T>(&'a Buffer<T>);
 /// A buffer that a kernel may write. Made by [`write()`].
 #[derive(Debug)]
 pub struct Write<'a, T>(&'a mut Buffer<T>);
-
-/// A matrix of which a kernel loads tiles. Made by [`read_tiles`].
-pub struct ReadTiles<'a, Tile> {
-    allocation: Arc<Allocation>,
-    map: TensorMap<'a, Tile, Load>,
-}
-
-/// A matrix into which a kernel stores tiles. Made by [`write_tiles`].
-pub struct WriteTiles<'a, Tile> {
-    allocation: Arc<Allocation>,
-    map: TensorMap<'a, Tile, Store>,
-}
 
 /// The words of a protocol, zeroed for the launch. Made by [`zeroed`].
 #[derive(Debug)]
@@ -53,18 +41,18 @@ pub fn write<T: DeviceValue>(buffer: &mut Buffer<T>) -> Write<'_, T> {
 pub fn read_tiles<T: Element + DeviceValue, Tile: BulkTile<Element = T>>(
     buffer: &Buffer<T>,
     matrix: Matrix,
-) -> Result<ReadTiles<'_, Tile>, Error> {
-    let allocation = Arc::clone(&buffer.allocation);
-    Ok(ReadTiles { allocation, map: buffer.tensor_map(matrix)? })
+) -> Result<Tiles<'_, Tile, Load>, Error> {
+    let tensor = Arc::clone(&buffer.allocation);
+    Ok(Tiles { tensor, access: Access::Read, map: buffer.tensor_map(matrix)? })
 }
 
 /// The kernel stores tiles into the matrix in `buffer`. See [`Buffer::tensor_map_mut`].
 pub fn write_tiles<T: Element + DeviceValue, Tile: BulkTile<Element = T>>(
     buffer: &mut Buffer<T>,
     matrix: Matrix,
-) -> Result<WriteTiles<'_, Tile>, Error> {
-    let allocation = Arc::clone(&buffer.allocation);
-    Ok(WriteTiles { allocation, map: buffer.tensor_map_mut(matrix)? })
+) -> Result<Tiles<'_, Tile, Store>, Error> {
+    let tensor = Arc::clone(&buffer.allocation);
+    Ok(Tiles { tensor, access: Access::Write, map: buffer.tensor_map_mut(matrix)? })
 }
 
 /// The kernel synchronises its CTAs by `words`, which are zero when it begins (rule A14): the stream
@@ -120,19 +108,21 @@ impl<'a, T: DeviceValue> Argument<'a, DeviceSliceMut<'a, T>> for Write<'a, T> {
     }
 }
 
-impl<Tile> sealed::Sealed for ReadTiles<'_, Tile> {}
-impl<'a, Tile> Argument<'a, TensorMap<'a, Tile, Load>> for ReadTiles<'a, Tile> {
-    fn resolve(self, touched: &mut Touched) -> TensorMap<'a, Tile, Load> {
-        touched.by(self.allocation, Access::Read);
+impl<Tile, A> sealed::Sealed for Tiles<'_, Tile, A> {}
+impl<'a, Tile, A> Argument<'a, TensorMap<'a, Tile, A>> for Tiles<'a, Tile, A> {
+    fn resolve(self, touched: &mut Touched) -> TensorMap<'a, Tile, A> {
+        touched.by(self.tensor, self.access);
         self.map
     }
 }
 
-impl<Tile> sealed::Sealed for WriteTiles<'_, Tile> {}
-impl<'a, Tile> Argument<'a, TensorMap<'a, Tile, Store>> for WriteTiles<'a, Tile> {
-    fn resolve(self, touched: &mut Touched) -> TensorMap<'a, Tile, Store> {
-        touched.by(self.allocation, Access::Write);
-        self.map
+impl<A> sealed::Sealed for &StoredMap<'_, A> {}
+impl<'a, A> Argument<'a, DeviceSlice<'a, u64>> for &'a StoredMap<'_, A> {
+    fn resolve(self, touched: &mut Touched) -> DeviceSlice<'a, u64> {
+        for (allocation, access) in self.touches() {
+            touched.by(allocation, access);
+        }
+        self.as_arg()
     }
 }
 

@@ -39,8 +39,8 @@ use crate::reservation::{
 use crate::{Buffer, Device, Error, Module, Pinned};
 
 pub use arguments::{
-    Argument, Arguments, KernelTaking, Read, ReadTiles, Write, WriteTiles, Zeroed, read,
-    read_tiles, write, write_tiles, zeroed,
+    Argument, Arguments, KernelTaking, Read, Write, Zeroed, read, read_tiles, write, write_tiles,
+    zeroed,
 };
 pub use capture::{Capture, Graph};
 use fence::Progress;

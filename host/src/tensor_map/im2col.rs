@@ -11,7 +11,9 @@ use baton_emulator::tensor_map::{
     TensorMapDesc,
 };
 
-use super::tiled::{EncodedMap, Tensor, fields};
+use super::encoded::EncodedMap;
+use super::tiled::{Tensor, fields};
+use crate::reservation::Access;
 use crate::{Buffer, Error};
 
 /// A tensor in a buffer, of which kernels load columns of pixels. Made by [`Buffer::im2col`].
@@ -28,7 +30,8 @@ impl<T: Element> Buffer<T> {
     /// A tensor of these dimensions at the start of this buffer (channels, one to three of space, images), of which kernels
     /// load `pixels` pixels of `channels` channels at a time.
     pub fn im2col(&self, dims: &[u64], channels: u32, pixels: u32) -> Im2col<'_, T> {
-        Im2col { tensor: Tensor::new(self, dims), channels, pixels, corners: [None, None] }
+        let tensor = Tensor::new(self, Access::Read, dims);
+        Im2col { tensor, channels, pixels, corners: [None, None] }
     }
 }
 

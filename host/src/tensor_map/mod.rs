@@ -25,11 +25,13 @@ use crate::emulator::Emulator;
 use crate::{Buffer, Error};
 
 pub(crate) mod driver;
+mod encoded;
 mod im2col;
 mod tiled;
 
+pub use encoded::{EncodedMap, StoredMap, Tiles};
 pub use im2col::Im2col;
-pub use tiled::{EncodedMap, Tiled};
+pub use tiled::Tiled;
 
 /// A row-major matrix that begins at the start of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,19 +1,20 @@
 //! Tiled maps of any rank, described field by field.
 
-use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use baton::global::{Load, Store};
-use baton::launch::{DeviceId, EncodedTensorMap, TensorMap};
-use baton::tile::{BulkTile, Element};
+use baton::tile::Element;
 use baton_emulator::tensor_map::{
     DataType, Interleave, L2Promotion, OobFill, Swizzle, TensorMapDesc, TensorMapError,
 };
 
 use super::data_type;
+use super::encoded::EncodedMap;
 use crate::device::Backend;
 use crate::emulator::Emulator;
-use crate::{Buffer, Device, Error};
+use crate::reservation::Access;
+use crate::{Buffer, Error};
 
 /// A tensor in a buffer, cut into boxes. Made by [`Buffer::tiled`] and [`Buffer::tiled_mut`].
 ///
@@ -46,10 +47,9 @@ pub struct Tiled<'a, T, A = Load> {
 /// What tiled and im2col maps have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Tensor<'a, T> {
-    pub device: &'a Device,
-    pub address: u64,
-    /// Elements of the buffer.
-    pub len: usize,
+    pub buffer: &'a Buffer<T>,
+    /// What its kernels do with the buffer.
+    pub access: Access,
     pub data_type: DataType,
     pub dims: Vec<u64>,
     /// In elements; `None` for a dense tensor.
@@ -59,18 +59,19 @@ pub(super) struct Tensor<'a, T> {
     pub swizzle: Swizzle,
     pub l2_promotion: L2Promotion,
     pub oob_fill: OobFill,
-    pub element: PhantomData<&'a T>,
 }
 
 impl<T: Element> Buffer<T> {
     /// A tensor of these dimensions at the start of this buffer, of which kernels load boxes.
     pub fn tiled(&self, dims: &[u64], boxes: &[u32]) -> Tiled<'_, T, Load> {
-        Tiled { tensor: Tensor::new(self, dims), boxes: boxes.into(), access: PhantomData }
+        let tensor = Tensor::new(self, Access::Read, dims);
+        Tiled { tensor, boxes: boxes.into(), access: PhantomData }
     }
 
     /// A tensor of these dimensions at the start of this buffer, into which kernels store boxes.
     pub fn tiled_mut(&mut self, dims: &[u64], boxes: &[u32]) -> Tiled<'_, T, Store> {
-        Tiled { tensor: Tensor::new(self, dims), boxes: boxes.into(), access: PhantomData }
+        let tensor = Tensor::new(self, Access::Write, dims);
+        Tiled { tensor, boxes: boxes.into(), access: PhantomData }
     }
 }
 
@@ -146,11 +147,10 @@ impl<'a, T: Element, A> Tiled<'a, T, A> {
 }
 
 impl<'a, T: Element> Tensor<'a, T> {
-    pub fn new(buffer: &'a Buffer<T>, dims: &[u64]) -> Self {
+    pub fn new(buffer: &'a Buffer<T>, access: Access, dims: &[u64]) -> Self {
         Self {
-            device: buffer.device(),
-            address: buffer.address(),
-            len: buffer.len(),
+            buffer,
+            access,
             data_type: data_type::<T>(),
             dims: dims.into(),
             strides: None,
@@ -159,7 +159,6 @@ impl<'a, T: Element> Tensor<'a, T> {
             swizzle: Swizzle::None,
             l2_promotion: L2Promotion::None,
             oob_fill: OobFill::Zeros,
-            element: PhantomData,
         }
     }
 
@@ -180,7 +179,8 @@ impl<'a, T: Element> Tensor<'a, T> {
             None => dense(&self.dims),
         };
         let bytes: Vec<u64> = strides.iter().map(|stride| stride.saturating_mul(size)).collect();
-        let desc = TensorMapDesc::new(self.data_type, self.address, &self.dims, &bytes, boxes);
+        let desc =
+            TensorMapDesc::new(self.data_type, self.buffer.address(), &self.dims, &bytes, boxes);
         let mut desc = match desc {
             Ok(desc) => desc,
             Err(error) => return Ok(Err(error)),
@@ -208,11 +208,12 @@ impl<'a, T: Element> Tensor<'a, T> {
 
     /// Encodes a description of this tensor that breaks no rule.
     pub fn encode<A>(&self, desc: &TensorMapDesc) -> Result<EncodedMap<'a, A>, String> {
-        let encoded = match self.device.backend() {
+        let encoded = match self.buffer.device().backend() {
             Backend::Gpu(gpu) => gpu.encode(desc),
             Backend::Emulator(_) => Emulator::encode(desc),
         }?;
-        Ok(EncodedMap::new(self.device, encoded, desc.tile_bytes()))
+        let tensor = Arc::clone(&self.buffer.allocation);
+        Ok(EncodedMap::new(tensor, self.access, encoded, desc.tile_bytes()))
     }
 
     /// Refuses a tensor whose last element does not lie in the buffer. The dimensions have as many strides as they need.
@@ -221,14 +222,14 @@ impl<'a, T: Element> Tensor<'a, T> {
         let ends = self.dims.iter().map(|dim| u128::from(dim.saturating_sub(1)));
         let steps = std::iter::once(1).chain(strides.iter().map(|stride| u128::from(*stride)));
         let last: u128 = ends.zip(steps).map(|(end, step)| end * step).sum();
-        if last < self.len as u128 {
+        if last < self.buffer.len() as u128 {
             return Ok(());
         }
         Err(Error::TensorDoesNotFit {
             dims: self.dims.clone(),
             strides: strides.into(),
             last,
-            len: self.len,
+            len: self.buffer.len(),
         })
     }
 
@@ -252,50 +253,4 @@ fn dense(dims: &[u64]) -> Vec<u64> {
             Some(*step)
         })
         .collect()
-}
-
-/// A tensor map that the device's encoder made, for accesses of the kind `A` while the buffer is borrowed.
-///
-/// The device library's typed copies take a map whose box is that of a tile ([`assume_tile`](Self::assume_tile), or at
-/// once [`Buffer::tensor_map`]). The instructions themselves (`baton::ptx::tensor`) take the address of any map: put the
-/// [`words`](Self::words) into a buffer and pass that.
-pub struct EncodedMap<'a, A = Load> {
-    device: DeviceId,
-    encoded: EncodedTensorMap,
-    bytes: u64,
-    borrow: PhantomData<&'a ()>,
-    access: PhantomData<fn() -> A>,
-}
-
-impl<'a, A> EncodedMap<'a, A> {
-    fn new(device: &Device, encoded: EncodedTensorMap, bytes: u64) -> Self {
-        Self { device: device.id(), encoded, bytes, borrow: PhantomData, access: PhantomData }
-    }
-
-    /// The 128 bytes.
-    pub fn words(&self) -> &[u64; 16] {
-        &self.encoded.0
-    }
-
-    /// Bytes that one copy moves, and that it counts on its mbarrier, whatever part lies outside the tensor.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// The map as a kernel's parameter.
-    ///
-    /// # Safety
-    /// Rank, element type, box and swizzle are those of `Tile`: what the device library loads or stores for one of its
-    /// panels is one box.
-    pub unsafe fn assume_tile<Tile: BulkTile>(self) -> TensorMap<'a, Tile, A> {
-        // SAFETY: (1) this device's encoder has encoded it, the rest is the caller's promise; (2) the tensor lies in the
-        // buffer, which is borrowed as the access demands.
-        unsafe { TensorMap::from_encoded(self.device, self.encoded) }
-    }
-}
-
-impl<A> fmt::Debug for EncodedMap<'_, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EncodedMap").field("bytes", &self.bytes).finish_non_exhaustive()
-    }
 }
