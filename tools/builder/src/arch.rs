@@ -74,6 +74,20 @@ impl Arch {
     }
 }
 
+impl Arch {
+    /// Whether a driver can compile PTX for this target for a GPU that `gpu` names: PTX for a plain target runs on every
+    /// later GPU, that of a family (`f`) on later ones of the same major number, and that of one architecture (`a`) on no
+    /// other.
+    pub fn runs_on(self, gpu: Self) -> bool {
+        let (own, other) = (self.capability(), gpu.capability());
+        match self.name().as_bytes().last() {
+            Some(b'a') => own == other,
+            Some(b'f') => own.0 == other.0 && own.1 <= other.1,
+            _ => own <= other,
+        }
+    }
+}
+
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -117,6 +131,14 @@ mod tests {
             let digits = arch.name().trim_matches(|c: char| !c.is_ascii_digit());
             assert_eq!(digits, format!("{major}{minor}"));
         }
+    }
+
+    #[test]
+    fn ptx_goes_forward_as_far_as_its_features_do() {
+        assert!(Arch::Sm80.runs_on(Arch::Sm100a) && !Arch::Sm100.runs_on(Arch::Sm90a));
+        assert!(Arch::Sm100f.runs_on(Arch::Sm103a) && !Arch::Sm100f.runs_on(Arch::Sm110a));
+        assert!(!Arch::Sm103f.runs_on(Arch::Sm100a));
+        assert!(Arch::Sm90a.runs_on(Arch::Sm90) && !Arch::Sm90a.runs_on(Arch::Sm100a));
     }
 
     #[test]

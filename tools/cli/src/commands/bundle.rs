@@ -105,20 +105,26 @@ struct Packed {
     program: Vec<u8>,
 }
 
-/// Whether an example's kernels are written for the target.
-fn runs_on(example: &Example, arch: Arch) -> bool {
-    example.targets.iter().any(|target| target == arch.name())
+/// Whether a GPU of the target can run an example's kernels.
+fn runs_on(example: &Example, gpu: Arch) -> bool {
+    example
+        .targets
+        .iter()
+        .filter_map(|target| target.parse().ok())
+        .any(|arch: Arch| arch.runs_on(gpu))
 }
 
 fn needs(example: &Example) -> String {
     format!("needs a GPU of {}", example.targets.join(" or "))
 }
 
-/// Whether PTX for the target lies in an executable (it is embedded as text).
-fn has_kernels_for(program: &[u8], arch: Arch) -> bool {
-    let target = format!(".target {arch}");
-    occurrences(program, target.as_bytes())
-        .any(|rest| !rest.first().is_some_and(u8::is_ascii_alphanumeric))
+/// Whether PTX that a GPU of the target can run lies in an executable (it is embedded as text).
+fn has_kernels_for(program: &[u8], gpu: Arch) -> bool {
+    occurrences(program, b".target ").any(|rest| {
+        let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+        let name = str::from_utf8(&rest[..end.unwrap_or(rest.len())]).unwrap_or_default();
+        name.parse().is_ok_and(|arch: Arch| arch.runs_on(gpu))
+    })
 }
 
 /// The newest version of the C library that the programs ask for.

@@ -6,7 +6,8 @@ use crate::repository::BundledRun;
 #[test]
 fn a_target_is_recognised_in_full() {
     assert!(has_kernels_for(b"\x7fELF.. .version 8.0\n.target sm_90a\n", Arch::Sm90a));
-    assert!(!has_kernels_for(b".target sm_90a\n", Arch::Sm90));
+    assert!(!has_kernels_for(b".target sm_90a\n", Arch::Sm100a));
+    assert!(has_kernels_for(b".target sm_90a\n.target sm_80\n", Arch::Sm100a));
     assert!(!has_kernels_for(b"no kernels", Arch::Sm90a));
 }
 
