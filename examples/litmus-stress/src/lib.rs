@@ -42,6 +42,13 @@ pub struct Stress {
     instances: u32,
 }
 
+impl Stress {
+    /// CTAs that the threads of one instance are in.
+    pub fn ctas(&self) -> u32 {
+        self.ctas
+    }
+}
+
 /// The text of a litmus file, by its path below `tests/litmus`.
 macro_rules! litmus {
     ($file:literal) => {

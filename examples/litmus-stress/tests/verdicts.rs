@@ -1,8 +1,12 @@
 //! The verdicts are the model's, and on the emulator no correct test contradicts it.
 
 use baton_host::{Device, EmulatorOptions};
-use baton_model::litmus::Test;
+use baton_model::kernel::{Argument, KernelThread, Location, Setup, extract};
+use baton_model::litmus::{Condition, Term, Test};
+use baton_model::program::{Space, Type};
+use baton_model::scope::{Cluster, Placement};
 use litmus_stress::{ALL, Allows, KERNELS, Litmus, Size, run};
+use litmus_stress_kernel::{LOCATIONS, SCRATCH, SLOTS, STRIDE, THREADS};
 
 #[test]
 fn each_verdict_is_the_models() {
@@ -73,4 +77,62 @@ fn both_orders_of_message_passing_are_seen() {
     // Threads of an instance do take turns: the flag is seen by some and missed by others.
     let flags: Vec<u32> = count.outcomes.keys().map(|results| results[0]).collect();
     assert!(flags.contains(&0) && flags.contains(&1), "{count:?}");
+}
+
+/// The threads of one instance of a test whose threads are in different CTAs, alone on the device.
+fn instance(entry: &str, roles: u32) -> Setup {
+    let array = |name: &str, elements, bytes| Location {
+        name: name.into(),
+        space: Space::Global,
+        ty: Type { bytes, signed: false },
+        elements,
+        init: vec![],
+    };
+    let place = |name: &str, len| {
+        Argument::Structure(vec![Argument::Location(name.into()), Argument::Number(len)])
+    };
+    let (memory, results) = (THREADS * LOCATIONS * STRIDE, THREADS * SLOTS);
+    let sizes = [("memory", memory), ("results", results), ("scratch", SCRATCH)];
+    let mut arguments: Vec<_> = sizes.map(|(name, len)| place(name, u64::from(len))).into();
+    // One block, nothing shuffled, nobody disturbs.
+    arguments.extend([1, 0, 0].map(Argument::Number));
+    let thread = |role: u32| KernelThread {
+        name: format!("role {role}"),
+        place: Placement { gpu: 0, cluster: Cluster::Own(role), cta: role },
+        entry: entry.into(),
+        arguments: arguments.clone(),
+        special: vec![("%tid.x".into(), 0), ("%ctaid.x".into(), role.into())],
+    };
+    Setup {
+        // The slots of an instance are one value.
+        locations: vec![
+            array("memory", memory, 4),
+            array("results", THREADS, 16),
+            array("scratch", SCRATCH, 4),
+        ],
+        threads: (0..roles).map(thread).collect(),
+        ..Setup::default()
+    }
+}
+
+/// The verdict holds for what the compiler made of the test, not only for its litmus file.
+#[test]
+fn each_verdict_holds_for_the_compiled_kernel() {
+    for binary in KERNELS.binaries {
+        let module = baton_ptx::Module::parse(binary.ptx, binary.arch).expect("it is PTX");
+        for stress in ALL.iter().filter(|stress| stress.ctas() > 1) {
+            let place = format!("{} for {}", stress.name, binary.arch);
+            let litmus = Litmus::read(stress.litmus).expect("read above");
+            let program = extract(&module, &instance(stress.name, stress.ctas()));
+            let program = program.unwrap_or_else(|error| panic!("{place}: {error}"));
+            let slots = litmus.outcome.iter().rev();
+            let slots = slots.fold(0, |slots, value| slots << 32 | u128::from(*value));
+            let results = program.memories.iter().position(|memory| memory.name == "results");
+            let results = Term::Memory(results.expect("it is one of the locations"));
+            let outcome = Condition::Equal(results, Term::Number(slots), false);
+            let judged = baton_model::judge(&program, &outcome, &Default::default());
+            let allowed = judged.unwrap_or_else(|error| panic!("{place}: {error}")).allowed;
+            assert_eq!(allowed, litmus.verdict == Allows::Maybe, "{place}");
+        }
+    }
 }

@@ -386,6 +386,8 @@ pub enum Op {
     Alu(Alu, Type, Register, [Operand; 3]),
     /// Goes to an instruction by its position.
     Branch(usize),
+    /// Goes to the instruction whose position stands at the index. Behind the last the behaviour is undefined.
+    BranchIndexed(Operand, Vec<usize>),
     /// Ends the thread.
     Exit,
     /// Stops the kernel with an error: the execution is not completed.

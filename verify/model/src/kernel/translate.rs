@@ -140,6 +140,20 @@ impl<'a> Translator<'a> {
                 let target = body.labels.get(label.0 as usize).map_or(0, |label| label.target);
                 return Ok(Op::Branch(target));
             }
+            "brx" => {
+                let [index, Ptx::Label(table)] = &*instruction.operands else {
+                    return Err(self.error(instruction, "an index and a list of targets"));
+                };
+                let Some((_, labels)) = body.branch_targets.iter().find(|list| list.0 == *table)
+                else {
+                    return Err(self.error(instruction, "the label of a `.branchtargets` list"));
+                };
+                let position = |label: &baton_ptx::LabelId| {
+                    body.labels.get(label.0 as usize).map_or(0, |label| label.target)
+                };
+                let targets = labels.iter().map(position).collect();
+                return Ok(Op::BranchIndexed(self.operand(instruction, index)?, targets));
+            }
             "ret" | "exit" => return Ok(Op::Exit),
             "trap" => return Ok(Op::Trap),
             "call" if self.never_returns(instruction) => return Ok(Op::Trap),

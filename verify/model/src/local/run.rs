@@ -89,13 +89,26 @@ impl<'a> Run<'a> {
                 }
             }
             self.times[at] += 1;
-            match &instruction.op {
-                Op::Branch(target) => {
-                    if *target <= at && self.times[at] > self.program.unroll {
-                        return Ok(End::Cut);
+            let target = match &instruction.op {
+                Op::Branch(target) => Some(*target),
+                Op::BranchIndexed(index, targets) => {
+                    self.control |= self.source(*index);
+                    let target = usize::try_from(self.value(*index)).ok();
+                    match target.and_then(|index| targets.get(index)) {
+                        Some(target) => Some(*target),
+                        None => return Ok(End::Cut),
                     }
-                    self.counter = *target;
                 }
+                _ => None,
+            };
+            if let Some(target) = target {
+                if target <= at && self.times[at] > self.program.unroll {
+                    return Ok(End::Cut);
+                }
+                self.counter = target;
+                continue;
+            }
+            match &instruction.op {
                 Op::Exit => break,
                 Op::Trap => return Ok(End::Cut),
                 op => {
@@ -423,7 +436,7 @@ impl<'a> Run<'a> {
                 let peer = self.peer(self.value(*address), self.value(*rank), ctas);
                 self.set(*to, peer.ok_or_else(|| self.outside())?, sources);
             }
-            Op::Branch(_) | Op::Exit | Op::Trap => {}
+            Op::Branch(_) | Op::BranchIndexed(..) | Op::Exit | Op::Trap => {}
         }
         Ok(End::Complete)
     }
