@@ -34,6 +34,13 @@ pub struct Example {
     pub runs: Vec<BundledRun>,
 }
 
+impl Example {
+    /// Whether it has a kernel crate; some run the kernels of other examples.
+    pub fn has_own_kernels(&self) -> bool {
+        self.kernel.join("Cargo.toml").is_file()
+    }
+}
+
 /// One run of an example in a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundledRun {

@@ -40,6 +40,12 @@ fn an_unknown_example_is_answered_with_near_ones_and_the_list() {
 }
 
 #[test]
+fn an_example_without_kernels_is_answered_with_those_that_have_some() {
+    let error = refused(2, &["build", "device-checks"]);
+    assert!(error.contains("no kernels of its own") && error.contains("ring"), "{error}");
+}
+
+#[test]
 fn an_unknown_target_is_answered_with_the_list() {
     let message = refused(2, &["build", "ring", "--arch", "sm_99"]);
     assert!(message.contains("`sm_99` is not a target") && message.contains("sm_90a"), "{message}");

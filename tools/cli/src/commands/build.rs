@@ -58,6 +58,9 @@ impl Arguments {
         }
         let repository = Repository::find()?;
         let example = repository.example(&self.example)?;
+        if !example.has_own_kernels() {
+            return Err(no_own_kernels(&self.example, &repository.examples()?));
+        }
         doctor::provision(&repository)?;
         let environment = doctor::environment(&repository);
 
@@ -116,6 +119,15 @@ impl Arguments {
             Failure::new(exit_code::BUILD, format!("nothing was built for {}", self.arch))
         })
     }
+}
+
+fn no_own_kernels(example: &str, all: &[Example]) -> Failure {
+    let others = all.iter().filter(|example| example.has_own_kernels());
+    let others: Vec<&str> = others.map(|example| example.name.as_str()).collect();
+    Failure::usage(format!(
+        "`{example}` has no kernels of its own, it runs those of other examples"
+    ))
+    .help(format!("these have some: {}", others.join(", ")))
 }
 
 fn not_built(example: &str, error: &Error) -> Failure {
