@@ -253,7 +253,7 @@ fn released_before(candidate: &Candidate<'_>, arrive: usize, wait: usize, memory
             continue;
         }
         match &event.kind {
-            Kind::Fence(order, _)
+            Kind::Fence(order, None)
                 if order.semantics.releases() && order.scope.contains(event.place, there) =>
             {
                 memory.push((index, wait));

@@ -12,7 +12,7 @@ use crate::pattern;
 use crate::program::{Program, Proxy, Semantics};
 use crate::relation::Relation;
 use crate::strong;
-use crate::{causality, reads};
+use crate::{causality, limited, reads};
 
 /// A candidate.
 #[derive(Debug)]
@@ -47,6 +47,10 @@ pub struct Candidate<'a> {
     pub preserved: Relation,
     /// Pairs for which it takes proxy fences on the path.
     pub detours: Vec<causality::Detour>,
+    /// Fences that order less than everything.
+    pub limited: Vec<usize>,
+    /// Pairs of operations that limited fences order, by the fences.
+    pub classes: Vec<limited::Class>,
     /// Pairs of tcgen05 operations that need order only, not completion.
     pub pipelined: Relation,
     /// Writes that meet in physical memory.
@@ -131,6 +135,8 @@ impl<'a> Candidate<'a> {
             order_at: Relation::new(count),
             preserved: Relation::new(count),
             detours: vec![],
+            limited: limited::find(&events),
+            classes: vec![],
             pipelined: Relation::new(count),
             meeting: Relation::new(count),
             memory,

@@ -2,9 +2,11 @@
 
 use crate::candidate::Candidate;
 use crate::event::{Event, Kind};
+use crate::limited;
 use crate::options::{Clause, ProxyFencePlace};
 use crate::program::{Proxy, ProxyFence};
 use crate::relation::Relation;
+use crate::synchronise::Edge;
 
 /// Two operations on the same memory that base causality orders only with fences on the path.
 #[derive(Debug, Clone)]
@@ -48,7 +50,7 @@ pub fn prepare(candidate: &mut Candidate<'_>) {
                 continue;
             }
             // 3. Aliases, with an alias fence on the path; other proxies, with theirs.
-            let ways = ways(candidate, x, y);
+            let ways = ways(candidate, a, b);
             match ways {
                 Some(ways) if ways.iter().any(Vec::is_empty) => candidate.preserved.add(a, b),
                 Some(ways) if ways.iter().any(|way| way.iter().all(|set| !set.is_empty())) => {
@@ -59,6 +61,7 @@ pub fn prepare(candidate: &mut Candidate<'_>) {
         }
     }
     candidate.detours = detours;
+    candidate.classes = limited::classes(candidate);
 }
 
 /// Whether what comes after the end of `event` sees it as if it were generic.
@@ -73,7 +76,8 @@ fn leaves_generic(candidate: &Candidate<'_>, event: &Event) -> bool {
 }
 
 /// The fences that a path from `x` to `y` has to pass. `None` if no fence helps.
-fn ways(candidate: &Candidate<'_>, x: &Event, y: &Event) -> Option<Vec<Vec<Vec<usize>>>> {
+fn ways(candidate: &Candidate<'_>, a: usize, b: usize) -> Option<Vec<Vec<Vec<usize>>>> {
+    let (x, y) = (&candidate.events[a], &candidate.events[b]);
     let clauses = candidate.options.clauses;
     let choice = candidate.options.choices.proxy_fence;
     let (p, q) = (x.access()?, y.access()?);
@@ -81,16 +85,18 @@ fn ways(candidate: &Candidate<'_>, x: &Event, y: &Event) -> Option<Vec<Vec<Vec<u
     let fences = |proxy: Proxy, near: &Event| -> Vec<usize> {
         let anywhere = choice == ProxyFencePlace::Anywhere || !clauses.has(Clause::ProxyFenceBlock);
         let fits = |event: &Event| match event.kind {
-            Kind::ProxyFence(ProxyFence::Both(kind)) => {
+            Kind::ProxyFence(ProxyFence::Both(kind, window), _) => {
+                let reaches = |window| candidate.program.reaches(window, event.place, p.memory);
                 (kind == proxy || !clauses.has(Clause::ProxyFenceKind))
                     && (anywhere || event.place.cta == near.place.cta)
+                    && (window.is_none_or(reaches) || !clauses.has(Clause::ProxyFenceSpace))
             }
             _ => false,
         };
         positions(candidate, fits)
     };
     let mut start = vec![];
-    let mut end = vec![];
+    let mut ends: Vec<Vec<Vec<usize>>> = vec![vec![]];
     if !leaves_generic(candidate, x) && clauses.has(Clause::ProxyFenceNeeded) {
         if !joins {
             return None;
@@ -101,46 +107,59 @@ fn ways(candidate: &Candidate<'_>, x: &Event, y: &Event) -> Option<Vec<Vec<Vec<u
         if !joins {
             return None;
         }
-        if q.proxy == Proxy::TensorMap {
-            if clauses.has(Clause::TensorMapRelease) {
-                let release = |event: &Event| {
-                    matches!(event.kind, Kind::ProxyFence(ProxyFence::TensorMapRelease(_)))
-                };
-                end.push(positions(candidate, release));
-            }
-            let acquire = |event: &Event| {
-                matches!(event.kind, Kind::ProxyFence(ProxyFence::TensorMapAcquire(_)))
-                    && event.place.cta == y.place.cta
-            };
-            end.push(positions(candidate, acquire));
-        } else {
-            end.push(fences(q.proxy, y));
-        }
+        ends = halves(candidate, a, b);
+        ends.push(vec![fences(q.proxy, y)]);
     }
-    let plain = [start.as_slice(), &end].concat();
+    let plain = ends.iter().map(|end| [start.as_slice(), end].concat());
     if p.overlaps(q) {
         // Clause 1 or 2 was dropped, or fences are needed.
-        if plain.is_empty() && p.proxy == Proxy::Generic && q.proxy == Proxy::Generic {
+        if start.is_empty() && p.proxy == Proxy::Generic && q.proxy == Proxy::Generic {
             return None;
         }
-        return Some(vec![plain]);
+        return Some(plain.collect());
     }
     if !clauses.has(Clause::PreservedAlias) {
         return None;
     }
     if !clauses.has(Clause::AliasFenceNeeded) {
-        return Some(vec![plain]);
+        return Some(plain.collect());
     }
     let alias =
-        positions(candidate, |event| matches!(event.kind, Kind::ProxyFence(ProxyFence::Alias)));
+        positions(candidate, |event| matches!(event.kind, Kind::ProxyFence(ProxyFence::Alias, _)));
     // The alias fence may stand anywhere on the path; the others stand next to their access.
     let mut ways = vec![];
-    for at in 0..=plain.len() {
-        let mut way = plain.clone();
-        way.insert(at, alias.clone());
-        ways.push(way);
+    for plain in plain {
+        for at in 0..=plain.len() {
+            let mut way = plain.clone();
+            way.insert(at, alias.clone());
+            ways.push(way);
+        }
     }
     Some(ways)
+}
+
+/// The pairs of halves of one-way fences that join the generic proxy with that of `b`: the second in the
+/// thread block of `b`, and the two morally strong, as `.cta` halves of two blocks are not.
+fn halves(candidate: &Candidate<'_>, a: usize, b: usize) -> Vec<Vec<Vec<usize>>> {
+    let clauses = candidate.options.clauses;
+    let mut ways = vec![];
+    for &acquire in &candidate.limited {
+        let block = candidate.events[acquire].place.cta == candidate.events[b].place.cta;
+        if !block || !limited::is_half(candidate, acquire, a, b, false) {
+            continue;
+        }
+        if !clauses.has(Clause::HalfRelease) {
+            ways.push(vec![vec![acquire]]);
+        }
+        for &release in &candidate.limited {
+            let strong =
+                candidate.strong.has(release, acquire) || !clauses.has(Clause::HalvesStrong);
+            if strong && limited::is_half(candidate, release, a, b, true) {
+                ways.push(vec![vec![release], vec![acquire]]);
+            }
+        }
+    }
+    ways
 }
 
 fn positions(candidate: &Candidate<'_>, fits: impl Fn(&Event) -> bool) -> Vec<usize> {
@@ -171,13 +190,13 @@ fn is_pipelined(candidate: &Candidate<'_>, a: usize, b: usize) -> bool {
 pub fn close_base(
     candidate: &Candidate<'_>,
     graph: &Relation,
-    synchronises: &[(usize, usize)],
+    synchronises: &[Edge],
     base: &mut Relation,
 ) {
     base.copy_from(graph);
     if candidate.options.clauses.has(Clause::BaseTransitive) {
-        for (a, b) in synchronises {
-            base.add(*a, *b);
+        for edge in synchronises {
+            base.add(edge.from, edge.to);
         }
         base.close();
         while pipeline(candidate, base) {
@@ -188,7 +207,7 @@ pub fn close_base(
     // Without transitivity only one synchronisation lies on a path.
     base.close();
     let own = base.clone();
-    for (a, b) in synchronises {
+    for Edge { from: a, to: b, .. } in synchronises {
         for from in 0..candidate.nodes {
             if from == *a || own.has(from, *a) {
                 base.add(from, *b);
@@ -214,9 +233,13 @@ fn pipeline(candidate: &Candidate<'_>, base: &mut Relation) -> bool {
     grown
 }
 
-/// Proxy-preserved base causality, over events.
-pub fn preserve(candidate: &Candidate<'_>, base: &Relation, preserved: &mut Relation) {
-    preserved.reset(candidate.events.len());
+/// Adds proxy-preserved base causality, over events: of all pairs, or of some.
+pub fn preserve(
+    candidate: &Candidate<'_>,
+    base: &Relation,
+    pairs: Option<&Relation>,
+    preserved: &mut Relation,
+) {
     for &event in &candidate.memory {
         let row = preserved.row_mut(event);
         let from = base.row(candidate.done[event]);
@@ -224,11 +247,13 @@ pub fn preserve(candidate: &Candidate<'_>, base: &Relation, preserved: &mut Rela
         let clause = candidate.preserved.row(event);
         let pipelined = candidate.pipelined.row(event);
         for (k, word) in row.iter_mut().enumerate() {
-            *word = (from[k] | ordered[k] & pipelined[k]) & clause[k];
+            let these = pairs.map_or(u64::MAX, |pairs| pairs.row(event)[k]);
+            *word |= (from[k] | ordered[k] & pipelined[k]) & clause[k] & these;
         }
     }
     for detour in &candidate.detours {
-        let ends = base.has(candidate.done[detour.from], detour.to);
+        let ends = base.has(candidate.done[detour.from], detour.to)
+            && pairs.is_none_or(|pairs| pairs.has(detour.from, detour.to));
         if ends && detour.ways.iter().any(|way| passes(candidate, base, detour, way)) {
             preserved.add(detour.from, detour.to);
         }

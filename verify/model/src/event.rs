@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::program::{Order, Proxy, ProxyFence, Semantics};
+use crate::program::{Order, Proxy, ProxyFence, Semantics, Window};
 use crate::scope::Placement;
 
 /// One operation of an execution.
@@ -35,10 +35,10 @@ pub enum Kind {
     Read(Access),
     /// Writes.
     Write(Access),
-    /// A thread fence; whether it is limited to objects in shared memory.
-    Fence(Order, bool),
-    /// A proxy fence.
-    ProxyFence(ProxyFence),
+    /// A thread fence; the objects that it is limited to.
+    Fence(Order, Option<Window>),
+    /// A proxy fence, and the memory of the tensor map that it is about.
+    ProxyFence(ProxyFence, Option<usize>),
     /// `fence.mbarrier_init`
     InitFence,
     /// Arrival at a barrier.
@@ -162,16 +162,14 @@ impl Event {
 
     /// Semantics and scope, of memory operations and of fences.
     ///
-    /// A tensor-map fence is a fence with its release or acquire half: it takes part in patterns.
+    /// The halves of one-way proxy fences take part in patterns as fences.
     pub fn order(&self) -> Option<Order> {
         match &self.kind {
             Kind::Read(access) | Kind::Write(access) => Some(access.order),
             Kind::Fence(order, _) => Some(*order),
-            Kind::ProxyFence(ProxyFence::TensorMapRelease(scope)) => {
-                Some(Order { semantics: Semantics::Release, scope: *scope })
-            }
-            Kind::ProxyFence(ProxyFence::TensorMapAcquire(scope)) => {
-                Some(Order { semantics: Semantics::Acquire, scope: *scope })
+            Kind::ProxyFence(ProxyFence::Half(half), _) => {
+                let semantics = if half.releases { Semantics::Release } else { Semantics::Acquire };
+                Some(Order { semantics, scope: half.scope })
             }
             _ => None,
         }

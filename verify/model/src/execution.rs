@@ -7,7 +7,8 @@
 use crate::candidate::Candidate;
 use crate::options::Clause;
 use crate::relation::{Relation, meets};
-use crate::{axioms, causality, coherence, observation, synchronise};
+use crate::synchronise::Edge;
+use crate::{axioms, causality, coherence, limited, observation, synchronise};
 
 /// What has been decided.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +41,9 @@ pub struct Execution {
     /// From-reads.
     pub from_reads: Relation,
     /// Synchronises-with, as pairs of nodes: patterns and Fence-SC.
-    pub synchronises: Vec<(usize, usize)>,
+    pub synchronises: Vec<Edge>,
     scratch: Relation,
+    narrow: Relation,
 }
 
 impl Execution {
@@ -67,12 +69,25 @@ impl Execution {
         }
         observation::derive(candidate, &self.reads_from, &mut self.observation);
         synchronise::derive(candidate, &self.observation, decisions, &mut self.synchronises);
-        causality::close_base(candidate, graph, &self.synchronises, &mut self.base);
+        // What limited fences add counts for some pairs only.
+        let plain: Vec<Edge>;
+        let edges = if candidate.limited.is_empty() {
+            &self.synchronises
+        } else {
+            plain = self.synchronises.iter().filter(|edge| edge.needs == 0).copied().collect();
+            &plain
+        };
+        causality::close_base(candidate, graph, edges, &mut self.base);
         // Base causality is an order (8.9.5). Where the Fence-SC axiom is dropped, it need not be.
         if clauses.has(Clause::FenceSc) && !self.base.is_irreflexive() {
             return false;
         }
-        causality::preserve(candidate, &self.base, &mut self.preserved);
+        self.preserved.reset(count);
+        causality::preserve(candidate, &self.base, None, &mut self.preserved);
+        for class in &candidate.classes {
+            limited::close(candidate, graph, &self.synchronises, class, &mut self.narrow);
+            causality::preserve(candidate, &self.narrow, Some(&class.pairs), &mut self.preserved);
+        }
         causality::cause(candidate, &self.observation, &self.preserved, &mut self.cause);
         if !coherence::derive(candidate, &self.cause, decisions, &mut self.coherence) {
             return false;

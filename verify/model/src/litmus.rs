@@ -90,7 +90,8 @@ impl Condition {
         match self {
             Condition::True => Some(true),
             Condition::Equal(a, b, negated) => Some((term(a)? == term(b)?) != *negated),
-            Condition::Less(a, b) => Some(term(a)? < term(b)?),
+            // Values of signed types are extended with their sign, all others are positive.
+            Condition::Less(a, b) => Some((term(a)? as i128) < term(b)? as i128),
             Condition::Not(inner) => inner.evaluate(value).map(|value| !value),
             Condition::And(all) => Self::combine(all, value, false),
             Condition::Or(all) => Self::combine(all, value, true),

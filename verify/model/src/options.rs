@@ -157,8 +157,20 @@ clauses! {
     ProxyFenceBlock "8.6",
     /// The end of a bulk copy joins the async proxy with the generic one.
     CompletionFence "8.6",
-    /// A tensor map needs the release half of its fence as well.
-    TensorMapRelease "8.6",
+    /// fence.proxy.async with a state space joins accesses in that space only.
+    ProxyFenceSpace "8.6",
+    /// A one-way proxy fence needs its release half as well.
+    HalfRelease "8.6",
+    /// The two halves of a one-way proxy fence are morally strong.
+    HalvesStrong "8.6",
+    /// The acquire half for tensor maps is about the map at its address.
+    TensorMapAddress "8.6",
+    /// A half of a one-way proxy fence orders accesses through its proxy only.
+    HalfProxy "8.6",
+    /// sync_restrict limits what a fence orders to objects in that memory.
+    SyncRestrict "8.6",
+    /// The ::read half orders earlier reads of its own thread only.
+    HalfReads "8.6",
     /// Causality goes on from an observed read.
     CausalityObservation "8.9.5",
     /// Asynchronous operations are not part of program order.

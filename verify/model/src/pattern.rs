@@ -7,7 +7,7 @@
 use crate::candidate::Candidate;
 use crate::event::{Access, Event, Kind, Object};
 use crate::options::Clause;
-use crate::program::Space;
+use crate::program::{Half, ProxyFence, Space};
 
 /// Finds all patterns of a candidate.
 pub fn find(candidate: &mut Candidate<'_>) {
@@ -105,7 +105,7 @@ fn release_patterns(
                 firsts.push(first);
             }
             // 3. A releasing fence, then a strong write to M; 4. an asynchronous one.
-            Kind::Fence(..) | Kind::ProxyFence(_) => {
+            Kind::Fence(..) | Kind::ProxyFence(..) => {
                 let releases = earlier.order().is_some_and(|order| order.semantics.releases());
                 let clause = match event.asynchronous {
                     true => Clause::ReleaseFenceAsync,
@@ -160,7 +160,7 @@ fn acquire_patterns(
                 }
             }
             // 3. A strong read of M, then an acquiring fence.
-            Kind::Fence(..) | Kind::ProxyFence(_) => {
+            Kind::Fence(..) | Kind::ProxyFence(..) => {
                 let acquires = later.order().is_some_and(|order| order.semantics.acquires());
                 if acquires
                     && clauses.has(Clause::AcquireFence)
@@ -209,14 +209,16 @@ fn asynchronous_acquire(
 
 /// Whether it is an acquiring fence.
 pub fn is_acquiring_fence(event: &Event) -> bool {
-    matches!(event.kind, Kind::Fence(..) | Kind::ProxyFence(_))
+    matches!(event.kind, Kind::Fence(..) | Kind::ProxyFence(..))
         && event.order().is_some_and(|order| order.semantics.acquires())
 }
 
-/// Whether a fence that is limited to objects in shared memory is meant for this one.
+/// Whether a fence that is limited to objects in shared memory synchronises through this one. What it
+/// orders then is limited once more, in `limited`.
 fn reaches(candidate: &Candidate<'_>, fence: &Event, access: &Access) -> bool {
     match fence.kind {
-        Kind::Fence(_, true) => {
+        Kind::Fence(_, Some(_))
+        | Kind::ProxyFence(ProxyFence::Half(Half { window: Some(_), .. }), _) => {
             matches!(candidate.program.memories[access.memory].space, Space::Shared(_))
         }
         _ => true,

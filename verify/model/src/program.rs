@@ -50,6 +50,35 @@ pub enum Space {
     TensorMap,
 }
 
+/// A state space as an instruction names it: a window onto memory, seen from the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// `.global`
+    Global,
+    /// `.shared` and `.shared::cta`: of the thread's own block.
+    SharedCta,
+    /// `.shared::cluster`: of every block of the thread's cluster.
+    SharedCluster,
+}
+
+impl Program {
+    /// Whether a thread at `from` reaches the memory through a window.
+    pub fn reaches(&self, window: Window, from: Placement, memory: usize) -> bool {
+        match (window, self.memories[memory].space) {
+            (Window::Global, Space::Global | Space::TensorMap) => true,
+            (Window::SharedCta | Window::SharedCluster, Space::Shared(None)) => true,
+            (Window::SharedCta, Space::Shared(Some(cta))) => cta == from.cta,
+            (Window::SharedCluster, Space::Shared(Some(cta))) => {
+                cta == from.cta
+                    || self.threads.iter().any(|thread| {
+                        thread.place.cta == cta && thread.place.cluster == from.cluster
+                    })
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A name of a piece of memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
@@ -303,12 +332,27 @@ pub enum Group {
 pub enum ProxyFence {
     /// Between virtual aliases.
     Alias,
-    /// Between the generic proxy and this one, both ways.
-    Both(Proxy),
-    /// From the generic proxy towards tensor maps: the writer's half.
-    TensorMapRelease(Scope),
-    /// The reader's half.
-    TensorMapAcquire(Scope),
+    /// Between the generic proxy and this one, both ways; of `fence.proxy.async.<space>`, for
+    /// memory in that space only.
+    Both(Proxy, Option<Window>),
+    /// A half of a fence that leads one way, from the generic proxy to another.
+    Half(Half),
+}
+
+/// `fence.proxy.{tensormap,async}::generic.{release,acquire}`: the half of the thread that used the
+/// generic proxy before, or of the one that uses the other proxy after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Half {
+    /// Where the fence leads.
+    pub to: Proxy,
+    /// Whether it is the first half.
+    pub releases: bool,
+    /// Its scope.
+    pub scope: Scope,
+    /// `.sync_restrict`: the memory that it is about.
+    pub window: Option<Window>,
+    /// `::read`: about earlier reads of the same thread only.
+    pub reads: bool,
 }
 
 /// What a waiting instruction waits for on an mbarrier.
@@ -410,9 +454,9 @@ pub enum Op {
     /// `atom` or `red`.
     Rmw(Rmw),
     /// A thread fence; `sync_restrict` limits it to objects in shared memory.
-    Fence(Order, bool),
-    /// A proxy fence.
-    ProxyFence(ProxyFence),
+    Fence(Order, Option<Window>),
+    /// A proxy fence, and the tensor map that it is about.
+    ProxyFence(ProxyFence, Option<Address>),
     /// `fence.mbarrier_init.release.cluster`
     InitFence,
     /// `bar.sync` and `bar.arrive`: the barrier's number, participants (all of the block if none).

@@ -3,22 +3,40 @@
 use crate::candidate::Candidate;
 use crate::event::Object;
 use crate::execution::Decisions;
+use crate::limited::{self, Fences};
 use crate::options::Clause;
 use crate::pattern;
 use crate::relation::Relation;
 
-/// The pairs, from the node of the end of the first to the start of the second.
+/// A pair of nodes that synchronise, from the end of the first to the start of the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// From.
+    pub from: usize,
+    /// To.
+    pub to: usize,
+    /// The limited fences at its ends: it counts only for pairs that all of them admit.
+    pub needs: Fences,
+}
+
+impl Edge {
+    fn plain((from, to): (usize, usize)) -> Self {
+        Edge { from, to, needs: 0 }
+    }
+}
+
+/// The pairs.
 pub fn derive(
     candidate: &Candidate<'_>,
     observation: &Relation,
     decisions: &Decisions,
-    pairs: &mut Vec<(usize, usize)>,
+    pairs: &mut Vec<Edge>,
 ) {
     let clauses = candidate.options.clauses;
     pairs.clear();
     // 1. fence.sc operations in the Fence-SC order.
     if clauses.has(Clause::FenceScSynchronises) {
-        pairs.extend(&decisions.fences);
+        pairs.extend(decisions.fences.iter().copied().map(Edge::plain));
     }
     // 4. Release patterns with the acquire patterns that observe them.
     if !clauses.has(Clause::PatternsSynchronise) {
@@ -30,7 +48,8 @@ pub fn derive(
         }
         for read in observation.successors(write) {
             for &from in &candidate.tensor_releases[write] {
-                pairs.extend(candidate.tensor_acquires[read].iter().map(|to| (from, *to)));
+                let to = candidate.tensor_acquires[read].iter();
+                pairs.extend(to.map(|to| Edge::plain((from, *to))));
             }
             for &first in &candidate.releases[write] {
                 for &last in &candidate.acquires[read] {
@@ -67,7 +86,7 @@ pub fn derive(
 fn pattern_pair(
     candidate: &Candidate<'_>,
     [first, write, read, last]: [usize; 4],
-    pairs: &mut Vec<(usize, usize)>,
+    pairs: &mut Vec<Edge>,
 ) {
     let clauses = candidate.options.clauses;
     let (x, y) = (&candidate.events[first], &candidate.events[last]);
@@ -78,6 +97,14 @@ fn pattern_pair(
     if candidate.strong.has(first, last) || !clauses.has(Clause::PatternsStrong) {
         let from = if clauses.has(Clause::ReleaseFirst) { first } else { write };
         let to = if clauses.has(Clause::AcquireLast) { last } else { read };
-        pairs.push((candidate.done[from], to));
+        let limits =
+            [first, last].into_iter().filter_map(|fence| limited::set_of(candidate, fence));
+        // A fence past those that sets have room for admits nothing.
+        let Some(needs) =
+            limits.into_iter().try_fold(0, |all, set| (set != 0).then_some(all | set))
+        else {
+            return;
+        };
+        pairs.push(Edge { from: candidate.done[from], to, needs });
     }
 }

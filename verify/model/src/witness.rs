@@ -148,9 +148,9 @@ impl Witness {
             of(&candidate.done).or_else(|| of(&candidate.ordered)).unwrap_or(0)
         };
         let fences = &decisions.fences;
-        for (from, to) in &execution.synchronises {
-            if !fences.contains(&(*from, *to)) {
-                add(event_of(*from), event_of(*to), Name::Synchronises);
+        for edge in &execution.synchronises {
+            if !fences.contains(&(edge.from, edge.to)) {
+                add(event_of(edge.from), event_of(edge.to), Name::Synchronises);
             }
         }
         for meeting in candidate.meetings.iter().take(1) {

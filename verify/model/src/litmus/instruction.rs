@@ -1,16 +1,17 @@
 //! One instruction of a litmus file: mnemonic, qualifiers in any order, operands.
 //!
 //! Only what the memory model sees is kept. Qualifiers that the model ignores (`.sync.aligned`,
-//! shapes, cache hints) are accepted where PTX has them; others are errors.
+//! shapes) are accepted where PTX has them; others are errors. A state space says from where an
+//! address is reached; whether it can be is known once all threads are, at the end of the file.
 
 mod asynchronous;
+mod fence;
 
 use super::LitmusError;
 use super::lexer::{Line, Token};
 use super::parser::Parser;
 use crate::program::{
-    Address, Alu, Compare, Modify, Op, Operand, Order, Proxy, ProxyFence, Rmw, Semantics, Space,
-    Type,
+    Address, Alu, Compare, Modify, Op, Operand, Order, Proxy, Rmw, Semantics, Space, Type, Window,
 };
 use crate::scope::Scope;
 
@@ -18,19 +19,34 @@ use crate::scope::Scope;
 struct Qualifiers<'a> {
     place: Line<'a>,
     words: Vec<String>,
+    /// The state spaces among them, in their order: of the instruction's addresses in theirs.
+    windows: Vec<Window>,
 }
 
-const SPACES: [&str; 6] =
-    ["global", "shared", "shared::cta", "shared::cluster", "local", "param::entry"];
+impl<'a> Qualifiers<'a> {
+    fn new(place: Line<'a>, mut words: Vec<String>) -> Self {
+        let mut windows = vec![];
+        words.retain(|word| {
+            let window = match word.as_str() {
+                "global" => Window::Global,
+                "shared" | "shared::cta" => Window::SharedCta,
+                "shared::cluster" => Window::SharedCluster,
+                _ => return true,
+            };
+            windows.push(window);
+            false
+        });
+        Self { place, words, windows }
+    }
 
-impl Qualifiers<'_> {
     fn take(&mut self, word: &str) -> bool {
         let at = self.words.iter().position(|known| known == word);
         at.map(|at| self.words.remove(at)).is_some()
     }
 
-    fn take_any(&mut self, words: &[&str]) {
-        self.words.retain(|known| !words.contains(&known.as_str()));
+    /// Takes one of these words, if it is there.
+    fn take_one(&mut self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.take(word))
     }
 
     fn find<T>(&mut self, meaning: impl Fn(&str) -> Option<T>) -> Option<T> {
@@ -50,12 +66,34 @@ impl Qualifiers<'_> {
         self.find(Scope::named)
     }
 
+    /// Semantics and scope of a load or a store, which may be `.volatile` or `.mmio` (section 8.4): a
+    /// strong operation, at system scope unless it says otherwise.
+    fn access_order(&mut self, legal: &[&str]) -> Result<Order, LitmusError> {
+        let system = Order { semantics: Semantics::Relaxed, scope: Scope::Sys };
+        if self.take("volatile") {
+            return Ok(system);
+        }
+        if self.take("mmio") {
+            if !self.windows.iter().all(|window| *window == Window::Global) {
+                return Err(self.error("`.mmio` on global memory"));
+            }
+            return self.order(system, &legal[1..]);
+        }
+        self.order(Order::WEAK, legal)
+    }
+
+    /// Semantics and scope, both or neither.
+    fn full_order(&mut self, default: Order, legal: &[&str]) -> Result<Order, LitmusError> {
+        let semantics = self.words.iter().any(|word| legal.contains(&word.as_str()));
+        let scope = self.words.iter().any(|word| Scope::named(word).is_some());
+        match semantics == scope {
+            true => self.order(default, legal),
+            false => Err(self.error("semantics and a scope together, such as `.relaxed.cluster`")),
+        }
+    }
+
     /// Semantics and scope, or `default` if neither is given.
     fn order(&mut self, default: Order, legal: &[&str]) -> Result<Order, LitmusError> {
-        if self.take("volatile") {
-            return Ok(Order { semantics: Semantics::Relaxed, scope: Scope::Sys });
-        }
-        self.take("mmio");
         let named = |word: &str| {
             Some(match word {
                 "weak" => Semantics::Weak,
@@ -87,7 +125,6 @@ impl Qualifiers<'_> {
     }
 
     fn finish(&mut self) -> Result<(), LitmusError> {
-        self.take_any(&SPACES);
         match self.words.first() {
             None => Ok(()),
             Some(word) => Err(self.error(format!("no `.{word}` on this instruction"))),
@@ -101,7 +138,8 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
     let mnemonic = line.word("an instruction")?;
     let mut words = mnemonic.split('.').map(str::to_owned);
     let opcode = words.next().unwrap_or_default();
-    let mut q = Qualifiers { place: place.clone(), words: words.collect() };
+    let mut q = Qualifiers::new(place.clone(), words.collect());
+    let first = parser.reached.len();
     let reader = &mut Reader { parser, line };
     let op = match opcode.as_str() {
         "mov" | "add" | "sub" | "and" | "or" | "xor" | "not" | "shl" | "shr" | "mul" | "min"
@@ -136,12 +174,15 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
                 _ => None,
             });
             let scope = scope.ok_or_else(|| q.error("`membar.cta`, `.gl` or `.sys`"))?;
-            Op::Fence(Order { semantics: Semantics::Sc, scope }, false)
+            Op::Fence(Order { semantics: Semantics::Sc, scope }, None)
         }
-        "fence" => fence(&mut q, reader)?,
-        "bar" | "barrier" if q.take("cluster") => asynchronous::cluster_barrier(&mut q)?,
+        "fence" => fence::fence(&mut q, reader)?,
+        "barrier" if q.take("cluster") => asynchronous::cluster_barrier(&mut q)?,
         "bar" | "barrier" => {
-            q.take_any(&["cta", "aligned"]);
+            q.take("cta");
+            if opcode == "barrier" {
+                q.take("aligned");
+            }
             let waits = !q.take("arrive");
             if waits && !q.take("sync") {
                 return Err(q.error("`bar.sync` or `bar.arrive`"));
@@ -164,10 +205,16 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
         }
         "mbarrier" => asynchronous::mbarrier(&mut q, reader)?,
         "cp" => asynchronous::copy(&mut q, reader)?,
-        "red" => asynchronous::store_async(&mut q, reader)?,
+        "red" => asynchronous::store_async(true, &mut q, reader)?,
         "tensormap" if q.take("replace") => {
-            q.words.clear();
-            let to = reader.address()?;
+            let field = q.take("tile") && q.take_one(&MAP_FIELDS) && q.take("b1024");
+            if !field || !q.take_one(&["b32", "b64"]) {
+                return Err(q.error(
+                    "`tensormap.replace.tile.FIELD.global.b1024.b64`, FIELD such as `global_address`",
+                ));
+            }
+            let to = reader
+                .in_space("a location declared `tensormap`", |space| space == Space::TensorMap)?;
             let value = reader.next_operand()?;
             Op::ReplaceTensorMap(to, value)
         }
@@ -181,8 +228,30 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
         }
     };
     q.finish()?;
+    let reached = &mut parser.reached[first..];
+    if q.windows.len() > reached.len() && !parser.compiled {
+        return Err(q.error("no state space here, or one for each address"));
+    }
+    for (reach, window) in reached.iter_mut().zip(&q.windows) {
+        reach.window = reach.window.or(Some(*window));
+    }
     Ok(op)
 }
+
+/// What `tensormap.replace` replaces.
+const MAP_FIELDS: [&str; 11] = [
+    "global_address",
+    "rank",
+    "box_dim",
+    "global_dim",
+    "global_stride",
+    "element_stride",
+    "elemtype",
+    "interleave_layout",
+    "swizzle_mode",
+    "swizzle_atomicity",
+    "fill_mode",
+];
 
 /// What an operation on registers without a type works on.
 const REGISTER: Type = Type { bytes: 8, signed: false };
@@ -242,6 +311,7 @@ impl Reader<'_, '_, '_> {
                 memory.init.len()
             )));
         }
+        self.parser.reach(view, place.expected(""));
         Ok(Address::Named(view, offset))
     }
 
@@ -313,6 +383,25 @@ impl Reader<'_, '_, '_> {
         self.fits(address, 8, &place)?;
         Ok(address)
     }
+
+    /// `[map], 128`: the tensor map that a fence is about, and its size.
+    fn map(&mut self) -> Result<Address, LitmusError> {
+        let map =
+            self.in_space("a location declared `tensormap`", |space| space == Space::TensorMap)?;
+        self.comma()?;
+        let place = self.line.clone();
+        match self.line.small("the size of a tensor map, 128")? {
+            128 => Ok(map),
+            _ => Err(place.expected("the size of a tensor map, 128")),
+        }
+    }
+
+    /// Says that what was reached last lies in this window.
+    fn within(&mut self, window: Window) {
+        if let Some(reach) = self.parser.reached.last_mut() {
+            reach.window = Some(window);
+        }
+    }
 }
 
 fn arithmetic(
@@ -320,7 +409,9 @@ fn arithmetic(
     q: &mut Qualifiers<'_>,
     reader: &mut Reader<'_, '_, '_>,
 ) -> Result<Op, LitmusError> {
-    q.take_any(&["lo", "wide"]);
+    if opcode == "mul" {
+        q.take_one(&["lo", "wide"]);
+    }
     let ty = q.find(Type::named).unwrap_or(REGISTER);
     let to = reader.register("the destination")?;
     let a = reader.next_operand()?;
@@ -348,13 +439,19 @@ fn load_store(
     reader: &mut Reader<'_, '_, '_>,
 ) -> Result<Op, LitmusError> {
     if !load && q.take("async") {
-        return asynchronous::store_async(q, reader);
+        return asynchronous::store_async(false, q, reader);
     }
     let readonly = load && (q.take("nc") || q.take("proxy::readonly"));
     let constant = load && q.take("const");
     let legal: &[&str] =
         if load { &["weak", "relaxed", "acquire"] } else { &["weak", "relaxed", "release"] };
-    let order = q.order(Order::WEAK, legal)?;
+    let order = q.access_order(legal)?;
+    if (readonly || constant) && order.is_strong() {
+        return Err(q.error("a weak load through this proxy"));
+    }
+    if readonly && q.windows.iter().any(|window| *window != Window::Global) {
+        return Err(q.error("`.global` with a load of what is only read"));
+    }
     let lanes = q.find(|word| match word {
         "v2" => Some(2),
         "v4" => Some(4),
@@ -364,6 +461,9 @@ fn load_store(
     let ty = q.ty()?;
     let count = lanes.unwrap_or(1);
     let bytes = ty.bytes * count as u32;
+    if bytes > 32 || count > 1 && ty.bytes == 16 {
+        return Err(q.error("a vector of at most 32 bytes, of elements of at most 8"));
+    }
     let mut registers = vec![];
     let mut values = vec![];
     let mut lane = |reader: &mut Reader<'_, '_, '_>| -> Result<(), LitmusError> {
@@ -420,9 +520,10 @@ fn special_access(
     q: &mut Qualifiers<'_>,
     reader: &mut Reader<'_, '_, '_>,
 ) -> Result<Op, LitmusError> {
-    q.take_any(&["b", "1d", "trap", "v4"]);
-    let ty = q.find(Type::named).unwrap_or(Type { bytes: 4, signed: false });
-    q.find(Type::named);
+    if opcode != "tex" && !q.take("b") || !q.take("1d") {
+        return Err(q.error("`suld.b.1d`, `sust.b.1d` or `tex.1d`, and a type"));
+    }
+    let ty = q.ty()?;
     let proxy = if opcode == "tex" { Proxy::Texture } else { Proxy::Surface };
     let (mut register, mut value) = (0, ZERO);
     if opcode != "sust" {
@@ -492,56 +593,4 @@ fn rmw(
         order,
         at: address,
     }))
-}
-
-fn fence(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
-    let restricted = q.words.iter().any(|word| word.starts_with("sync_restrict"));
-    q.words.retain(|word| !word.starts_with("sync_restrict"));
-    if q.take("mbarrier_init") {
-        q.take_any(&["release", "cluster"]);
-        return Ok(Op::InitFence);
-    }
-    if !q.take("proxy") {
-        let default = Order { semantics: Semantics::AcqRel, scope: Scope::Sys };
-        if !q.words.iter().any(|word| Scope::named(word).is_some()) {
-            return Err(q.error("a fence with its scope, such as `fence.acq_rel.gpu`"));
-        }
-        let order = q.order(default, &["sc", "acq_rel", "acquire", "release"])?;
-        return Ok(Op::Fence(order, restricted));
-    }
-    let kinds = "fence.proxy of alias, async, tensormap::generic, surface, texture or constant";
-    let kind = q.find(|word| {
-        Some(match word {
-            "alias" => ProxyFence::Alias,
-            "async" | "async::generic" => ProxyFence::Both(Proxy::Async),
-            "tensormap" => ProxyFence::Both(Proxy::TensorMap),
-            "surface" => ProxyFence::Both(Proxy::Surface),
-            "texture" => ProxyFence::Both(Proxy::Texture),
-            "constant" => ProxyFence::Both(Proxy::Constant),
-            "tensormap::generic" => ProxyFence::TensorMapRelease(Scope::Sys),
-            _ => return None,
-        })
-    });
-    let kind = match kind.ok_or_else(|| q.error(kinds))? {
-        ProxyFence::TensorMapRelease(_) => {
-            let release = q.take("release");
-            if !release && !q.take("acquire") {
-                return Err(q.error("`.release.SCOPE` or `.acquire.SCOPE`"));
-            }
-            let scope = q.scope().ok_or_else(|| q.error("a scope"))?;
-            if release {
-                ProxyFence::TensorMapRelease(scope)
-            } else {
-                reader.address()?;
-                reader.comma()?;
-                reader.line.small("the size, 128")?;
-                ProxyFence::TensorMapAcquire(scope)
-            }
-        }
-        other => {
-            q.take_any(&["acquire", "release", "sys", "cluster"]);
-            other
-        }
-    };
-    Ok(Op::ProxyFence(kind))
 }

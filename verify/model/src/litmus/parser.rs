@@ -6,7 +6,7 @@ use super::instruction;
 use super::lexer::{Line, Token};
 use super::{Condition, Expect, LitmusError, Term, Test};
 use crate::program::{
-    Instruction, Memory, Op, Program, Proxy, Register, Space, Thread, Type, View,
+    Instruction, Memory, Op, Program, Proxy, Register, Space, Thread, Type, View, Window,
 };
 use crate::scope::{Cluster, Placement};
 
@@ -23,8 +23,22 @@ pub struct Parser {
     /// Branches of the present thread, to be resolved at its end: instruction, label, where it stands.
     jumps: Vec<(usize, String, LitmusError)>,
     hypothetical: bool,
+    /// Every place that an instruction names, to be looked at once all threads are known.
+    pub reached: Vec<Reach>,
+    /// Shared locations whose thread block their first user told.
+    unnamed: Vec<usize>,
     /// Registers may hold addresses: compiled kernels, not litmus files.
     pub compiled: bool,
+}
+
+/// A place that an instruction names.
+pub struct Reach {
+    thread: usize,
+    view: usize,
+    /// The state space by which it is reached; none for generic addresses.
+    pub window: Option<Window>,
+    /// The error if it cannot be reached, its expectation to be filled in.
+    error: LitmusError,
 }
 
 /// One instruction of a compiled kernel, in the grammar of litmus files but with addresses in
@@ -42,6 +56,8 @@ pub fn compiled_instruction(
         labels: HashMap::new(),
         jumps: vec![],
         hypothetical: false,
+        reached: vec![],
+        unnamed: vec![],
         compiled: true,
     };
     let result = Line::new(file, number, text, 0).and_then(|mut line| {
@@ -60,6 +76,8 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
         labels: HashMap::new(),
         jumps: vec![],
         hypothetical: false,
+        reached: vec![],
+        unnamed: vec![],
         compiled: false,
     };
     let mut name = None;
@@ -67,6 +85,7 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
     let mut question = None;
     let mut expect = None;
     let mut race = None;
+    let mut unrolled = false;
     let mut last = 1;
 
     for (index, whole) in text.lines().enumerate() {
@@ -86,7 +105,9 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
                     Line::new(file, number, "", whole.chars().count())?.expected("the test's name")
                 );
             }
-            name = Some(given.to_owned());
+            if name.replace(given.to_owned()).is_some() {
+                return Err(Line::new(file, number, text, 0)?.expected("one `name:` only"));
+            }
             continue;
         }
         let mut line = Line::new(file, number, text, 0)?;
@@ -101,6 +122,9 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
             parser.thread(&mut line)?;
         } else if line.take_word("unroll") && line.take(":") {
             let place = line.clone();
+            if std::mem::replace(&mut unrolled, true) {
+                return Err(start.expected("one `unroll:` only"));
+            }
             parser.program.unroll = line.small("how often a backward branch may be taken")?;
             if parser.program.unroll > ROUNDS {
                 return Err(place.expected(format!("at most {ROUNDS} rounds")));
@@ -113,21 +137,27 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
             let condition = parser.disjunction(&mut line, 0)?;
             question = Some((universal, condition));
         } else if line.take_word("expect") && line.take(":") {
-            expect = Some(if line.take_word("allowed") {
+            let given = if line.take_word("allowed") {
                 Expect::Allowed
             } else if line.take_word("forbidden") {
                 Expect::Forbidden
             } else {
                 return Err(line.expected("`allowed` or `forbidden`"));
-            });
+            };
+            if expect.replace(given).is_some() {
+                return Err(start.expected("one `expect:` only"));
+            }
         } else if line.take_word("race") && line.take(":") {
-            race = Some(if line.take_word("yes") {
+            let given = if line.take_word("yes") {
                 true
             } else if line.take_word("no") {
                 false
             } else {
                 return Err(line.expected("`yes` or `no`"));
-            });
+            };
+            if race.replace(given).is_some() {
+                return Err(start.expected("one `race:` only"));
+            }
         } else if parser.program.threads.is_empty() {
             return Err(start.expected(
                 "`name:`, `location`, `thread`, `unroll:`, `exists:`, `forall:`, `expect:` or `race:`",
@@ -149,6 +179,7 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
     if parser.program.threads.is_empty() {
         return Err(end("a `thread`"));
     }
+    parser.check_reached()?;
     let Some((universal, condition)) = question else {
         return Err(end("`exists:` or `forall:`"));
     };
@@ -383,6 +414,63 @@ impl Parser {
     /// The location called `name`.
     pub fn view(&self, name: &str) -> Option<usize> {
         self.views.get(name).copied()
+    }
+
+    /// Remembers that the present thread's instruction names a place.
+    pub fn reach(&mut self, view: usize, error: LitmusError) {
+        let thread = self.program.threads.len().saturating_sub(1);
+        self.reached.push(Reach { thread, view, window: None, error });
+    }
+
+    /// Whether every place can be reached from where its thread runs, by the state space that the
+    /// instruction names. A shared location that names no thread block belongs to that of its users.
+    fn check_reached(&mut self) -> Result<(), LitmusError> {
+        for Reach { thread, view, window, error, .. } in std::mem::take(&mut self.reached) {
+            let fault = |expected: String| Err(LitmusError { expected, ..error.clone() });
+            let place = self.program.threads[thread].place;
+            let memory = self.program.views[view].memory;
+            let name = self.program.views[view].name.clone();
+            let here = place.cta;
+            let space = self.program.memories[memory].space;
+            if let Space::Shared(Some(cta)) = space
+                && cta != here
+                && self.unnamed.contains(&memory)
+            {
+                return fault(format!(
+                    "`location {name} shared cta=…`: threads of blocks {cta} and {here} use it"
+                ));
+            }
+            match (space, window) {
+                (Space::Shared(None), None | Some(Window::SharedCta | Window::SharedCluster)) => {
+                    self.program.memories[memory].space = Space::Shared(Some(here));
+                    self.unnamed.push(memory);
+                }
+                (Space::Shared(Some(cta)), None | Some(Window::SharedCluster))
+                    if !self.program.reaches(Window::SharedCluster, place, memory) =>
+                {
+                    return fault(format!(
+                        "memory of thread block {here} or of its cluster: `{name}` belongs to block {cta}"
+                    ));
+                }
+                (Space::Shared(Some(cta)), Some(Window::SharedCta)) if cta != here => {
+                    return fault(format!(
+                        "memory of thread block {here}: `{name}` belongs to block {cta}, which only \
+                         `.shared::cluster` reaches"
+                    ));
+                }
+                (Space::Shared(_), Some(Window::Global)) => {
+                    return fault(format!("a location in global memory: `{name}` is shared"));
+                }
+                (Space::Global | Space::TensorMap, Some(window)) if window != Window::Global => {
+                    return fault(format!("a location in shared memory: `{name}` is global"));
+                }
+                (Space::Tensor, Some(_)) => {
+                    return fault(format!("a location outside tensor memory, unlike `{name}`"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Remembers that instruction `at` branches to `label`.

@@ -11,7 +11,7 @@ use crate::event::{Access, Barrier, Event, Kind, Object};
 use crate::options::Clause;
 use crate::program::{
     Address, Completion, Group, Modify, Op, Operand, Order, Program, Proxy, Register, Rmw, Space,
-    Thread, Type,
+    Thread, Type, Window,
 };
 
 #[derive(PartialEq, Eq)]
@@ -154,6 +154,10 @@ impl<'a> Run<'a> {
         let offset = offset + i64::from(skip);
         let size = self.program.memories[place.memory].init.len() as i64;
         if offset < 0 || offset + i64::from(bytes) > size {
+            return Err(self.outside());
+        }
+        let shared = matches!(self.program.memories[place.memory].space, Space::Shared(_));
+        if shared && !self.program.reaches(Window::SharedCluster, self.code.place, place.memory) {
             return Err(self.outside());
         }
         // A name that stands for another proxy is reached through it whatever the instruction.
@@ -354,8 +358,14 @@ impl<'a> Run<'a> {
             Op::Fence(order, restricted) => {
                 self.push(Kind::Fence(*order, *restricted), at, false, 0);
             }
-            Op::ProxyFence(fence) => {
-                self.push(Kind::ProxyFence(*fence), at, false, 0);
+            Op::ProxyFence(fence, about) => {
+                let about = match about {
+                    Some(address) => {
+                        Some(self.access(*address, 0, 4, Order::WEAK, Proxy::Generic)?.memory)
+                    }
+                    None => None,
+                };
+                self.push(Kind::ProxyFence(*fence, about), at, false, 0);
             }
             Op::InitFence => {
                 self.push(Kind::InitFence, at, false, 0);

@@ -55,6 +55,140 @@ fn errors_name_the_place_and_what_was_expected() {
     );
 }
 
+#[test]
+fn qualifiers_are_those_of_ptx() {
+    let head = "location x global u32 = 0\nlocation s shared u64 = 0\nlocation m tensormap\nthread T0 cta=0:\n";
+    for (line, expected) in [
+        ("ld.mmio.weak.u32 r0, [x]", "relaxed, acquire here, not `.weak`"),
+        ("st.mmio.weak.u32 [x], 1", "relaxed, release here, not `.weak`"),
+        ("ld.mmio.shared.u64 r0, [s]", "`.mmio` on global memory"),
+        ("atom.volatile.add.u32 r0, [x], 1", "no `.volatile` on this instruction"),
+        ("ld.local.shared.global.u32 r0, [x]", "no `.local` on this instruction"),
+        ("ld.shared.global.u32 r0, [x]", "no state space here, or one for each address"),
+        ("mov.global.u32 r0, 1", "no state space here, or one for each address"),
+        ("ld.relaxed.gpu.global.nc.u32 r0, [x]", "a weak load through this proxy"),
+        ("tcgen05.fence::before_thread_sync.foo.bar", "no `.foo` on this instruction"),
+        ("tcgen05.wait::ld.sync.sync", "no `.sync` on this instruction"),
+        ("barrier.cluster.arrive.relaxed.release", "no `.release` on this instruction"),
+        ("bar.sync.aligned 0", "no `.aligned` on this instruction"),
+        ("mbarrier.init [s], 1", "`.b64`, the type of mbarrier objects"),
+        (
+            "mbarrier.try_wait.parity.shared::cluster.b64 p0, [s], 0",
+            "an mbarrier of the own thread block, `.shared::cta`",
+        ),
+        (
+            "mbarrier.arrive.release.shared.b64 r0, [s]",
+            "semantics and a scope together, such as `.relaxed.cluster`",
+        ),
+        ("red.async.exch.u64 [s], 1", "an operation: add, and, or, xor, min, max, inc or dec"),
+        (
+            "st.async.weak.shared::cluster.u64 [s], 1",
+            "`.mbarrier::complete_tx::bytes`, or semantics and a scope",
+        ),
+        ("fence.mbarrier_init.release.gpu", "`fence.mbarrier_init.release.cluster`"),
+        ("fence.proxy.alias.release.sys", "no `.release` on this instruction"),
+        ("fence.proxy.async.local", "no `.local` on this instruction"),
+        (
+            "fence.proxy.async::generic.acquire.cluster",
+            "`.sync_restrict::…` with `fence.proxy.async::generic`",
+        ),
+        (
+            "fence.acquire.sync_restrict::shared::cta.cluster",
+            "`.release.sync_restrict::shared::cta.cluster` or `.acquire.sync_restrict::shared::cluster.cluster`",
+        ),
+        (
+            "tensormap.replace.tile.colour.global.b1024.b64 [m], 1",
+            "`tensormap.replace.tile.FIELD.global.b1024.b64`, FIELD such as `global_address`",
+        ),
+    ] {
+        let expected = format!(
+            "t.litmus:5:1: found `{}`, expected {expected}",
+            line.split(' ').next().unwrap_or("")
+        );
+        assert_eq!(error(&format!("{head}{line}\nexists: true\n")), expected);
+    }
+    assert_eq!(
+        error(&format!("{head}fence.proxy.tensormap::generic.acquire.gpu [m], 64\nexists: true")),
+        "t.litmus:5:49: found `64`, expected the size of a tensor map, 128"
+    );
+}
+
+#[test]
+fn a_thread_reaches_what_its_state_spaces_hold() {
+    let test = |location: &str, instruction: &str| {
+        let text = format!(
+            "location x global u32\nlocation s {location} u32\nthread T0 cta=0 cluster=0:\n{instruction}\n\
+             thread T1 cta=1 cluster=0:\nthread T2 cta=2 cluster=1:\nexists: true\n"
+        );
+        Test::parse(&text, "t.litmus").map(|_| ()).map_err(|error| error.to_string())
+    };
+    let own =
+        "memory of thread block 0: `s` belongs to block 1, which only `.shared::cluster` reaches";
+    let far = "memory of thread block 0 or of its cluster: `s` belongs to block 2";
+    for (location, instruction, expected) in [
+        ("shared cta=0", "ld.weak.shared.u32 r0, [s]", None),
+        ("shared cta=1", "ld.weak.shared::cluster.u32 r0, [s]", None),
+        ("shared cta=1", "ld.weak.u32 r0, [s]", None),
+        ("shared cta=1", "ld.weak.shared.u32 r0, [s]", Some(own)),
+        ("shared cta=1", "ld.weak.shared::cta.u32 r0, [s]", Some(own)),
+        ("shared cta=2", "ld.weak.shared::cluster.u32 r0, [s]", Some(far)),
+        ("shared cta=2", "ld.weak.u32 r0, [s]", Some(far)),
+        (
+            "shared cta=0",
+            "ld.weak.global.u32 r0, [s]",
+            Some("a location in global memory: `s` is shared"),
+        ),
+        ("shared", "st.weak.shared.u32 [x], 1", Some("a location in shared memory: `x` is global")),
+    ] {
+        let result = test(location, instruction);
+        match expected {
+            None => assert_eq!(result, Ok(()), "{location}: {instruction}"),
+            Some(expected) => {
+                let error = result.expect_err(instruction);
+                assert!(
+                    error.ends_with(&format!("found `[`, expected {expected}"))
+                        || error.ends_with(&format!("expected {expected}")),
+                    "{error}"
+                );
+                assert!(error.starts_with("t.litmus:4:"), "{error}");
+            }
+        }
+    }
+    let shared = "location s shared u32\nthread T0 cta=0:\nst.weak.u32 [s], 1\nthread T1 cta=1:\nld.weak.u32 r0, [s]\nexists: true\n";
+    assert_eq!(
+        error(shared),
+        "t.litmus:5:18: found `s`, expected `location s shared cta=…`: threads of blocks 0 and 1 use it"
+    );
+}
+
+#[test]
+fn a_header_line_stands_once() {
+    let file = "name: a\nunroll: 2\nthread T0 cta=0:\nexists: true\nexpect: allowed\nrace: no\n";
+    assert!(Test::parse(file, "t.litmus").is_ok());
+    for (line, key) in [
+        ("name: b", "name"),
+        ("unroll: 3", "unroll"),
+        ("expect: forbidden", "expect"),
+        ("race: yes", "race"),
+    ] {
+        let error = error(&format!("{file}{line}\n"));
+        assert!(error.ends_with(&format!("expected one `{key}:` only")), "{error}");
+        assert!(error.starts_with("t.litmus:7:1: "), "{error}");
+    }
+}
+
+#[test]
+fn signed_values_compare_with_their_sign() {
+    let text = "location x global s32 = -1\nthread T0 cta=0:\nld.weak.s32 r0, [x]\nst.weak.s32 [x], -2\nexists: ";
+    let allowed = |condition: &str| {
+        let test = Test::parse(&format!("{text}{condition}"), "t.litmus").expect("a test");
+        let verdict = baton_model::judge(&test.program, &test.condition, &Default::default());
+        verdict.expect("a verdict").allowed
+    };
+    assert!(allowed("T0:r0 < 0 && x < -1 && x >= -2"));
+    assert!(!allowed("T0:r0 > 0 || x > 1"));
+}
+
 proptest! {
     #[test]
     fn arbitrary_text_is_no_panic(text in "\\PC*(\n\\PC*){0,6}") {

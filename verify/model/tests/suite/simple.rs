@@ -268,7 +268,7 @@ fn thread_runs(
                 events.push(event(Kind::Fence(*order), None, *order));
                 open.push((at + 1, registers, events));
             }
-            Op::ProxyFence(fence) => {
+            Op::ProxyFence(fence, _) => {
                 let mut events = events.clone();
                 events.push(event(Kind::Proxy(*fence), None, Order::WEAK));
                 open.push((at + 1, registers, events));
@@ -533,7 +533,7 @@ fn check(
     }
     let alias = |e: usize| events[e].kind == Kind::Proxy(ProxyFence::Alias);
     let fence_of = |e: usize, near: usize| {
-        events[e].kind == Kind::Proxy(ProxyFence::Both(events[near].proxy))
+        events[e].kind == Kind::Proxy(ProxyFence::Both(events[near].proxy, None))
             && events[e].place.cta == events[near].place.cta
     };
     let preserved: Pairs = base

@@ -1,11 +1,11 @@
 //! Instructions on mbarriers, the cluster's barrier, asynchronous copies and tensor memory.
 
 use super::super::LitmusError;
-use super::{Qualifiers, Reader, SPACES, ZERO};
+use super::{Qualifiers, Reader, ZERO};
 use crate::litmus::lexer::Token;
 use crate::program::{
     Address, Completion, Group, Mbarrier, Modify, Op, Operand, Order, Phase, Semantics, Space,
-    Tcgen05, Type,
+    Tcgen05, Type, Window,
 };
 use crate::scope::Scope;
 
@@ -19,7 +19,9 @@ pub(super) fn cluster_barrier(q: &mut Qualifiers<'_>) -> Result<Op, LitmusError>
         return Err(q.error("`barrier.cluster.arrive` or `barrier.cluster.wait`"));
     }
     let relaxed = q.take("relaxed");
-    q.take("release");
+    if !relaxed {
+        q.take("release");
+    }
     Ok(Op::ClusterArrive(!relaxed))
 }
 
@@ -27,11 +29,21 @@ pub(super) fn mbarrier(
     q: &mut Qualifiers<'_>,
     reader: &mut Reader<'_, '_, '_>,
 ) -> Result<Op, LitmusError> {
-    q.take("b64");
+    if !q.take("b64") {
+        return Err(q.error("`.b64`, the type of mbarrier objects"));
+    }
     let kind = if q.words.is_empty() { String::new() } else { q.words.remove(0) };
     let release = Order { semantics: Semantics::Release, scope: Scope::Cta };
     let acquire = Order { semantics: Semantics::Acquire, scope: Scope::Cta };
     let relaxed = Order { semantics: Semantics::Relaxed, scope: Scope::Cta };
+    // Without `.shared::cluster` an object is one of the thread's own block.
+    let remote = q.windows == [Window::SharedCluster];
+    if remote && !matches!(kind.as_str(), "arrive" | "expect_tx" | "complete_tx") {
+        return Err(q.error("an mbarrier of the own thread block, `.shared::cta`"));
+    }
+    if q.windows.is_empty() {
+        q.windows.push(Window::SharedCta);
+    }
     Ok(match kind.as_str() {
         "init" => {
             let at = reader.mbarrier()?;
@@ -40,11 +52,14 @@ pub(super) fn mbarrier(
         }
         "arrive" => {
             let expects = q.take("expect_tx");
-            let order = q.order(release, &["release", "relaxed"])?;
+            let order = q.full_order(release, &["release", "relaxed"])?;
             let mut state = None;
             if reader.line.take_word("_") {
                 reader.comma()?;
             } else if !matches!(reader.line.peek(), Some(Token::Sign("["))) {
+                if remote {
+                    return Err(reader.line.expected("`_`: a remote arrival returns no state"));
+                }
                 state = Some(reader.register("the state")?);
                 reader.comma()?;
             }
@@ -69,7 +84,7 @@ pub(super) fn mbarrier(
         }
         "test_wait" | "try_wait" => {
             let parity = q.take("parity");
-            let order = q.order(acquire, &["acquire", "relaxed"])?;
+            let order = q.full_order(acquire, &["acquire", "relaxed"])?;
             let done = reader.register("the predicate")?;
             reader.comma()?;
             let at = reader.mbarrier()?;
@@ -109,8 +124,15 @@ pub(super) fn copy(
         return copy_async(q, reader);
     }
     let tensor = q.take("tensor");
-    q.take_any(&["1d", "2d", "3d", "4d", "5d", "tile", "multicast::cluster"]);
-    q.take_any(&SPACES);
+    if tensor {
+        if !q.take_one(&["1d", "2d", "3d", "4d", "5d"]) {
+            return Err(q.error("the dimensions of the tensor: `.1d` to `.5d`"));
+        }
+        q.take("tile");
+    }
+    if !matches!(q.windows.len(), 0 | 2) {
+        return Err(q.error("the state spaces of destination and source"));
+    }
     let to_group = q.take("bulk_group");
     if !q.take("mbarrier::complete_tx::bytes") && !to_group {
         return Err(q.error("`.mbarrier::complete_tx::bytes` or `.bulk_group`"));
@@ -120,7 +142,10 @@ pub(super) fn copy(
         true => Some(q.find(Modify::named).ok_or_else(|| q.error("an operation, such as `.add`"))?),
         false => None,
     };
-    q.find(Type::named);
+    // A type stands on reductions and on copies that are strong.
+    if reduce.is_some() || order.is_strong() {
+        q.find(Type::named);
+    }
     let to_place = reader.line.clone();
     let (mut map, to) = tile(reader, tensor)?;
     if map == Some(to) {
@@ -155,7 +180,9 @@ pub(super) fn copy(
     let completion = if to_group {
         Completion::Group(Group::Bulk)
     } else {
-        Completion::Mbarrier(reader.mbarrier()?)
+        let mbarrier = reader.mbarrier()?;
+        reader.within(q.windows.first().copied().unwrap_or(Window::SharedCluster));
+        Completion::Mbarrier(mbarrier)
     };
     Ok(Op::Bulk { to, from, bytes, completion, map, reduce, order })
 }
@@ -171,6 +198,8 @@ fn tile(
     if tensor && reader.space_of(place) == Some(Space::TensorMap) {
         map = Some(place);
         if reader.line.take(",") {
+            // The state space is that of the tile.
+            reader.parser.reached.pop();
             place = reader.place()?;
         }
     }
@@ -188,7 +217,7 @@ fn copy_async(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result
             "`cp.async.ca`, `.cg`, `.commit_group`, `.wait_group`, `.wait_all` or `.bulk…`",
         ));
     }
-    q.words.retain(|word| !word.starts_with("L2::"));
+    q.take_one(&["L2::64B", "L2::128B", "L2::256B"]);
     let (to_place, to) = (reader.line.clone(), reader.address()?);
     reader.comma()?;
     let (from_place, from) = (reader.line.clone(), reader.address()?);
@@ -205,19 +234,31 @@ fn copy_async(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result
 }
 
 pub(super) fn store_async(
+    is_reduction: bool,
     q: &mut Qualifiers<'_>,
     reader: &mut Reader<'_, '_, '_>,
 ) -> Result<Op, LitmusError> {
     q.take("async");
-    q.take("mmio");
+    let mmio = q.take("mmio");
     let completes = q.take("mbarrier::complete_tx::bytes");
-    let reduce = q.find(Modify::named);
+    let reduce = q
+        .find(Modify::named)
+        .filter(|modify| !matches!(modify, Modify::Exchange | Modify::CompareExchange));
+    if reduce.is_none() && is_reduction {
+        return Err(q.error("an operation: add, and, or, xor, min, max, inc or dec"));
+    }
     let default = if reduce.is_some() {
         Order { semantics: Semantics::Relaxed, scope: Scope::Cluster }
     } else {
         Order::WEAK
     };
     let order = q.order(default, &["weak", "relaxed", "release"])?;
+    if mmio && !order.is_strong() {
+        return Err(q.error("`.mmio` on a strong operation: `.release.sys`"));
+    }
+    if !completes && !order.is_strong() {
+        return Err(q.error("`.mbarrier::complete_tx::bytes`, or semantics and a scope"));
+    }
     let ty = q.ty()?;
     let to = reader.fitting(ty.bytes)?;
     let value = reader.next_operand()?;
@@ -225,8 +266,24 @@ pub(super) fn store_async(
     if completes {
         reader.comma()?;
         mbarrier = Some(reader.mbarrier()?);
+        reader.within(Window::SharedCluster);
     }
     Ok(Op::StoreAsync { to, value, ty, reduce, mbarrier, order })
+}
+
+/// The qualifiers of a tcgen05 instruction: of each list there may be one.
+fn ignored(kind: &str) -> &'static [&'static [&'static str]] {
+    const GROUPS: &[&str] = &["cta_group::1", "cta_group::2"];
+    const SHAPES: &[&str] = &["16x64b", "16x128b", "16x256b", "32x32b", "16x32bx2"];
+    match kind {
+        "ld" => &[&["sync"], &["aligned"], SHAPES, &["x1"], &["pack::16b"], &["b32"]],
+        "st" => &[&["sync"], &["aligned"], SHAPES, &["x1"], &["unpack::16b"], &["b32"]],
+        "mma" => &[GROUPS, &["kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8"]],
+        "cp" => &[GROUPS, &["128x256b", "4x256b", "128x128b"]],
+        "commit" => &[GROUPS, &["mbarrier::arrive::one"], &["b64"]],
+        "wait::ld" | "wait::st" => &[&["sync"], &["aligned"]],
+        _ => &[],
+    }
 }
 
 pub(super) fn tcgen05(
@@ -235,7 +292,9 @@ pub(super) fn tcgen05(
 ) -> Result<Op, LitmusError> {
     let kind = if q.words.is_empty() { String::new() } else { q.words.remove(0) };
     // Shapes, kinds and groups do not matter to the model.
-    q.words.clear();
+    for words in ignored(&kind) {
+        q.take_one(words);
+    }
     let tensor = |space| space == Space::Tensor;
     let shared = |space| matches!(space, Space::Shared(_));
     let in_tensor = "a location declared `tensor`";
