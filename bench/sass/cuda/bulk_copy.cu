@@ -1,12 +1,11 @@
 // Twin of `examples/bulk-copy`.
-#include "common.cuh"
-#include <cuda.h>
+#include "tile.cuh"
 
 constexpr uint32_t ROWS = 128, COLS = 32, STAGES = 3, TILE = ROWS * COLS * 4;
 
-// 16 bytes of a row in the 128-byte swizzle.
+// 16 bytes of a row.
 __device__ float4& chunk(char* tile, uint32_t row, uint32_t number) {
-    return *reinterpret_cast<float4*>(tile + row * 128 + ((number ^ row % 8) * 16));
+    return *reinterpret_cast<float4*>(swizzled(tile, row, number * 16));
 }
 
 __device__ void named_barrier() { asm volatile("bar.sync 1, 128;" ::: "memory"); }
@@ -27,12 +26,12 @@ extern "C" __global__ void __block_size__((160, 1, 1))
     }
     __syncthreads();
     const uint32_t tiles = rows * columns;
-    uint32_t index = 0, phase = 0;
+    Turn<STAGES> turn;
     if (threadIdx.x < 128) {
         const uint32_t row = threadIdx.x;
         for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            char* const stage = shared + index * TILE;
-            wait(&full[index], phase);
+            char* const stage = shared + turn.index * TILE;
+            wait(&full[turn.index], turn.phase);
             for (uint32_t i = 0; i < COLS / 4; i++) {
                 float4 value = chunk(stage, row, i);
                 value.x *= factor, value.y *= factor, value.z *= factor, value.w *= factor;
@@ -41,29 +40,22 @@ extern "C" __global__ void __block_size__((160, 1, 1))
             ptx::fence_proxy_async(ptx::space_shared);
             named_barrier();
             if (threadIdx.x == 0) {
-                ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &empty[index]);
+                arrive(&empty[turn.index]);
                 const int32_t at[2] = {int32_t(tile % columns * COLS), int32_t(tile / columns * ROWS)};
                 ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &output, at, out);
                 ptx::cp_async_bulk_commit_group();
                 ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
             }
             named_barrier();
-            if (++index == STAGES) index = 0, phase ^= 1;
+            turn.next();
         }
-        if (threadIdx.x == 0) ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
     } else if (ptx::elect_sync(~0u)) {
         for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            wait(&empty[index], phase ^ 1);
-            ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[index], uint32_t(TILE));
+            wait(&empty[turn.index], turn.phase ^ 1);
+            arrive_expect(&full[turn.index], TILE);
             const int32_t at[2] = {int32_t(tile % columns * COLS), int32_t(tile / columns * ROWS)};
-            ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, shared + index * TILE, &input, at,
-                                      &full[index]);
-            if (++index == STAGES) index = 0, phase ^= 1;
-        }
-        // Every copy has landed before the block ends.
-        for (uint32_t i = 0; i < STAGES; i++) {
-            wait(&empty[index], phase ^ 1);
-            if (++index == STAGES) index = 0, phase ^= 1;
+            load(shared + turn.index * TILE, input, at, &full[turn.index]);
+            turn.next();
         }
     }
 }

@@ -31,6 +31,11 @@ constexpr auto acq_rel = std_::memory_order_acq_rel;
 
 // Waits until the phase of that parity has completed.
 __device__ inline void wait(uint64_t* barrier, uint32_t parity) {
-    while (!ptx::mbarrier_try_wait_parity(barrier, parity)) {
+    while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cta, barrier, parity)) {
     }
+}
+
+// Stops the kernel unless it holds.
+__device__ inline void check(bool holds) {
+    if (!holds) __trap();
 }

@@ -27,12 +27,12 @@ extern "C" __global__ void __block_size__((128, 1, 1))
         if (threadIdx.x == 0) ping_word.store(1, release);
         while (pong_word.load(relaxed) == 0) {
         }
-        cuda::atomic_thread_fence(acq_rel, cuda::thread_scope_device);
+        ptx::fence(ptx::sem_acquire, ptx::scope_gpu);
         copy(pong, output);
     } else if (blockIdx.x == 1) {
         fill(pong, seed, 1);
         __syncthreads();
-        cuda::atomic_thread_fence(acq_rel, cuda::thread_scope_device);
+        ptx::fence(ptx::sem_release, ptx::scope_gpu);
         if (threadIdx.x == 0) pong_word.store(1, relaxed);
         while (ping_word.load(acquire) == 0) {
         }

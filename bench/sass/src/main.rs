@@ -4,6 +4,7 @@
 //! them on `<cuda/ptx>` and `<cuda/atomic>`. Both are assembled by the same ptxas. It needs nvcc and a C++ compiler
 //! for the host: from a toolkit on `PATH` or in `CUDA_HOME`, or from the Python packages that `--help` names.
 
+mod fixture;
 mod table;
 mod twin;
 
@@ -25,7 +26,7 @@ struct Source {
     kernels: &'static [&'static str],
 }
 
-const SOURCES: [Source; 4] = [
+const SOURCES: [Source; 6] = [
     Source {
         example: "message-passing",
         twins: "message_passing.cu",
@@ -38,7 +39,22 @@ const SOURCES: [Source; 4] = [
         example: "protocols",
         twins: "protocols.cu",
         arch: Arch::Sm90a,
-        kernels: &["spin", "tickets", "turns", "last", "once", "grid", "pairs", "peers", "copies"],
+        kernels: &[
+            "spin", "tickets", "readers", "turns", "last", "once", "grid", "pairs", "queue",
+            "peers", "copies",
+        ],
+    },
+    Source {
+        example: "gemm-hopper",
+        twins: "gemm_hopper.cu",
+        arch: Arch::Sm90a,
+        kernels: &["gemm"],
+    },
+    Source {
+        example: "gemm-blackwell",
+        twins: "gemm_blackwell.cu",
+        arch: Arch::Sm100a,
+        kernels: &["gemm_f32"],
     },
 ];
 
@@ -55,6 +71,10 @@ struct Arguments {
     /// Print the opcodes that differ, too
     #[arg(long)]
     opcodes: bool,
+
+    /// Write the PTX of the twins, from which the tests make mutants, anew
+    #[arg(long)]
+    bless: bool,
 
     /// Also write the table to this file
     #[arg(short, value_name = "FILE")]
@@ -73,6 +93,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let nvcc = Nvcc::find()?;
+    if arguments.bless {
+        fixture::write(&nvcc)?;
+    }
+    fixture::check(&nvcc)?;
     let mut rows = Vec::new();
     for source in &SOURCES {
         let kernels: Vec<_> =

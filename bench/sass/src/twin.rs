@@ -27,27 +27,49 @@ impl Nvcc {
 
     /// Compiles a file of twins and lists its machine code.
     pub fn listing(&self, file: &str, arch: Arch) -> Result<String, String> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        listing(&self.compile(file, arch, "cubin")?)
+    }
+
+    /// The PTX of a file of twins, without what nvcc remarks between instructions.
+    pub fn ptx(&self, file: &str, arch: Arch) -> Result<String, String> {
+        let path = self.compile(file, arch, "ptx")?;
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        // The head says which nvcc it was.
+        let (head, body) = text.split_once(".version").ok_or("nvcc writes PTX with a version")?;
+        let lines = body.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
+        let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        Ok(format!("{head}.version{}\n", lines.join("\n")))
+    }
+
+    /// Compiles a file of twins to a file of another kind.
+    fn compile(&self, file: &str, arch: Arch, kind: &str) -> Result<PathBuf, String> {
         let out = baton_tests::root().join("target/baton-bench-sass");
         std::fs::create_dir_all(&out)
             .map_err(|error| format!("cannot make {}: {error}", out.display()))?;
-        let cubin = out.join(file).with_extension("cubin");
+        let path = out.join(file).with_extension(kind);
         let output = Command::new(&self.0)
-            .args(["-std=c++17", "-O3", "-cubin"])
+            .args(["-std=c++17", "-O3"])
+            .arg(format!("-{kind}"))
             .arg(format!("-arch={arch}"))
-            .arg(folder.join("cuda").join(file))
+            .arg(folder().join("cuda").join(file))
             .arg("-o")
-            .arg(&cubin)
+            .arg(&path)
             .output()
             .map_err(|error| format!("nvcc: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
         match output.status.success() {
-            true => listing(&cubin),
-            false => Err(format!(
-                "nvcc does not take {file}:\n{}",
-                String::from_utf8_lossy(&output.stderr)
-            )),
+            // ptxas notes where it cannot overlap wgmma with anything.
+            true if said.contains("serialized") => Err(format!("ptxas serializes {file}:\n{said}")),
+            true => Ok(path),
+            false => Err(format!("nvcc does not take {file}:\n{said}")),
         }
     }
+}
+
+/// The folder of this package.
+pub fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// What nvdisasm prints for a cubin.

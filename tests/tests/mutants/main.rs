@@ -8,7 +8,7 @@
 //! BATON_LONG=1 BATON_BLESS=1 cargo test --release -p baton-tests --test mutants
 //! ```
 //!
-//! also writes the table `docs/emulator-mutants.md`. `BATON_KERNEL=name` runs those of one kernel.
+//! also writes the table `docs/emulator-mutants.md`, and the one of the kernels' twins in CUDA C++ into `docs/sass.md`. `BATON_KERNEL=name` runs those of one kernel.
 
 mod mutation;
 mod proof;
@@ -24,7 +24,7 @@ use std::thread;
 
 use baton_tests::root;
 use mutation::{Mutant, mutants};
-use proof::{ARGUMENTS, GAPS, Kernel};
+use proof::{ARGUMENTS, Argument, GAPS, Kernel};
 use subject::Subject;
 
 /// Schedules in which a mutant has to be noticed.
@@ -42,14 +42,17 @@ fn long() -> bool {
     env::var_os("BATON_LONG").is_some_and(|value| value != "0")
 }
 
-/// The kernels, or the one that `BATON_KERNEL` names.
-fn chosen() -> Vec<Subject> {
-    let mut subjects = subject::all();
+/// These, or the one that `BATON_KERNEL` names.
+fn chosen(mut subjects: Vec<Subject>) -> Vec<Subject> {
     if let Ok(kernel) = env::var("BATON_KERNEL") {
         subjects.retain(|subject| subject.kernel == kernel);
     }
     subjects
 }
+
+/// Between these lines of `docs/sass.md` is the table of the twins' mutants.
+const TABLE: &str = "<!-- mutants of the twins, written by the test `mutants` -->";
+const TABLE_END: &str = "<!-- end of the mutants -->";
 
 /// What became of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,77 +89,134 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
     results.into_iter().map(|result| result.expect("each item has its result")).collect()
 }
 
-fn judge(subject: &Subject, kernel: &Kernel, mutant: &Mutant) -> Verdict {
-    let loaded = subject
-        .load(mutant.ptx.clone())
-        .unwrap_or_else(|error| panic!("{}, {mutant}: {error}", subject.kernel));
-    let found = (0..SEEDS).find_map(|seed| Some((seed, subject.wrong(&loaded, seed)?)));
-    if let Some((seed, how)) = found {
-        let how = how.lines().next().unwrap_or_default().to_owned();
-        println!("{}, {mutant}: seed {seed}: {how}", subject.kernel);
-        return Verdict::Noticed;
+/// Kernels whose mutants have to be noticed, and what is known of those that are not.
+struct Campaign {
+    subjects: Vec<Subject>,
+    /// Whether nothing in them is superfluous, so that a proof that something is does not help.
+    minimal: bool,
+    arguments: &'static [Argument],
+    gaps: &'static [(&'static str, &'static str)],
+    /// Makes of a page as it is, in `docs`, one with the table.
+    page: &'static str,
+    write: fn(&str, &Table) -> String,
+}
+
+impl Campaign {
+    fn judge(&self, subject: &Subject, kernel: &Kernel, mutant: &Mutant) -> Verdict {
+        let loaded = subject
+            .load(mutant.ptx.clone())
+            .unwrap_or_else(|error| panic!("{}, {mutant}: {error}", subject.kernel));
+        let found = (0..SEEDS).find_map(|seed| Some((seed, subject.wrong(&loaded, seed)?)));
+        if let Some((seed, how)) = found {
+            let how = how.lines().next().unwrap_or_default().to_owned();
+            println!("{}, {mutant}: seed {seed}: {how}", subject.kernel);
+            return Verdict::Noticed;
+        }
+        if let Some(why) = kernel.proof(mutant).filter(|_| !self.minimal) {
+            return Verdict::Proved(why);
+        }
+        match self.arguments.iter().position(|argument| argument.is_of(subject.kernel, mutant)) {
+            Some(at) => Verdict::Argued(at),
+            None if self.gaps.contains(&(subject.kernel, mutant.mnemonic())) => Verdict::Gap,
+            None => Verdict::Survived,
+        }
     }
-    if let Some(why) = kernel.proof(mutant) {
-        return Verdict::Proved(why);
-    }
-    match ARGUMENTS.iter().position(|argument| argument.is_of(subject.kernel, mutant)) {
-        Some(at) => Verdict::Argued(at),
-        None if GAPS.contains(&(subject.kernel, mutant.mnemonic())) => Verdict::Gap,
-        None => Verdict::Survived,
+
+    fn run(&self) {
+        let long = long();
+        let cases: Vec<(&Subject, Kernel, Vec<Mutant>)> = self
+            .subjects
+            .iter()
+            .map(|subject| {
+                let Subject { kernel, ptx, .. } = subject;
+                (subject, Kernel::new(ptx, kernel), mutants(ptx, kernel))
+            })
+            .collect();
+        let all = cases.iter().flat_map(|(s, k, mutants)| mutants.iter().map(move |m| (*s, k, m)));
+        let chosen: Vec<_> = all.step_by(if long { 1 } else { SAMPLE }).collect();
+        let verdicts =
+            in_parallel(&chosen, |(subject, kernel, mutant)| self.judge(subject, kernel, mutant));
+
+        let mut table = Table::default();
+        let mut survivors = Vec::new();
+        for ((subject, _, mutant), verdict) in chosen.iter().zip(&verdicts) {
+            table.add(self.arguments, subject.kernel, mutant, *verdict);
+            if *verdict == Verdict::Survived {
+                survivors.push(format!("{}, {mutant}", subject.kernel));
+            }
+        }
+        assert!(
+            survivors.is_empty(),
+            "{} are not noticed:\n{}",
+            survivors.len(),
+            survivors.join("\n")
+        );
+        if !long || env::var_os("BATON_KERNEL").is_some() {
+            return;
+        }
+        let path = root().join("docs").join(self.page);
+        let old = fs::read_to_string(&path).unwrap_or_default();
+        let new = (self.write)(&old, &table);
+        if env::var_os("BATON_BLESS").is_some() {
+            fs::write(path, new).expect("the table can be written");
+        } else {
+            assert!(old == new, "the table has changed:\n{new}");
+        }
+        let mut idle = Vec::new();
+        for (at, argument) in self.arguments.iter().enumerate() {
+            for kernel in argument.kernels {
+                if !table.argued.contains(&(at, (*kernel).to_owned())) {
+                    idle.push(format!("{kernel}, `{}`: argument {at}", argument.instruction));
+                }
+            }
+        }
+        assert!(idle.is_empty(), "nothing needs these arguments:\n{}", idle.join("\n"));
     }
 }
 
 #[test]
 fn every_broken_hand_over_is_noticed() {
-    let (long, subjects) = (long(), chosen());
-    let cases: Vec<(&Subject, Kernel, Vec<Mutant>)> = subjects
-        .iter()
-        .map(|subject| {
-            let ptx = subject.original().ptx;
-            (subject, Kernel::new(ptx, subject.kernel), mutants(ptx, subject.kernel))
-        })
-        .collect();
-    let all = cases.iter().flat_map(|(s, k, mutants)| mutants.iter().map(move |m| (*s, k, m)));
-    let chosen: Vec<_> = all.step_by(if long { 1 } else { SAMPLE }).collect();
-    let verdicts = in_parallel(&chosen, |(subject, kernel, mutant)| judge(subject, kernel, mutant));
+    Campaign {
+        subjects: chosen(subject::all()),
+        minimal: false,
+        arguments: ARGUMENTS,
+        gaps: GAPS,
+        page: "emulator-mutants.md",
+        write: |_, table| table.page(),
+    }
+    .run();
+}
 
-    let mut table = Table::default();
-    let mut survivors = Vec::new();
-    for ((subject, _, mutant), verdict) in chosen.iter().zip(&verdicts) {
-        table.add(subject.kernel, mutant, *verdict);
-        if *verdict == Verdict::Survived {
-            survivors.push(format!("{}, {mutant}", subject.kernel));
-        }
+#[test]
+fn every_broken_hand_over_of_the_twins_is_noticed() {
+    Campaign {
+        subjects: chosen(subject::twins()),
+        minimal: true,
+        arguments: &[],
+        gaps: &[],
+        page: "sass.md",
+        write: |page, table| {
+            let (before, rest) = page.split_once(TABLE).expect("the page marks the table's place");
+            let (_, after) = rest.split_once(TABLE_END).expect("and its end");
+            format!("{before}{TABLE}\n{}{TABLE_END}{after}", table.rows())
+        },
     }
-    assert!(survivors.is_empty(), "{} are not noticed:\n{}", survivors.len(), survivors.join("\n"));
-    if !long || env::var_os("BATON_KERNEL").is_some() {
-        return;
-    }
-    let path = root().join("docs/emulator-mutants.md");
-    let text = table.text();
-    if env::var_os("BATON_BLESS").is_some() {
-        fs::write(path, text).expect("the table can be written");
-    } else {
-        assert!(
-            fs::read_to_string(path).is_ok_and(|old| old == text),
-            "the table has changed:\n{text}"
-        );
-    }
-    let mut idle = Vec::new();
-    for (at, argument) in ARGUMENTS.iter().enumerate() {
-        for kernel in argument.kernels {
-            if !table.argued.contains(&(at, (*kernel).to_owned())) {
-                idle.push(format!("{kernel}, `{}`: argument {at}", argument.instruction));
-            }
-        }
-    }
-    assert!(idle.is_empty(), "nothing needs these arguments:\n{}", idle.join("\n"));
+    .run();
 }
 
 #[test]
 fn nothing_is_said_of_correct_kernels() {
+    nothing_is_said_of(subject::all());
+}
+
+#[test]
+fn nothing_is_said_of_correct_twins() {
+    nothing_is_said_of(subject::twins());
+}
+
+fn nothing_is_said_of(subjects: Vec<Subject>) {
     let seeds = if long() { SILENT_LONG } else { SILENT };
-    let subjects = chosen();
+    let subjects = chosen(subjects);
     let blocks: Vec<(&Subject, u64)> = subjects
         .iter()
         .flat_map(|subject| {
@@ -166,7 +226,7 @@ fn nothing_is_said_of_correct_kernels() {
         })
         .collect();
     let said = in_parallel(&blocks, |(subject, first)| {
-        let loaded = subject.load(subject.original().ptx.to_owned()).expect("the builder's PTX");
+        let loaded = subject.load(subject.ptx.clone()).expect("valid PTX");
         let mut seeds = *first..first + SILENT.min(if long() { SILENT } else { seeds });
         seeds
             .find_map(|seed| Some((seed, subject.wrong(&loaded, seed)?)))
@@ -187,7 +247,7 @@ struct Table {
 }
 
 impl Table {
-    fn add(&mut self, kernel: &str, mutant: &Mutant, verdict: Verdict) {
+    fn add(&mut self, arguments: &[Argument], kernel: &str, mutant: &Mutant, verdict: Verdict) {
         let counts = self.counts.entry(kernel.to_owned()).or_default();
         counts[0] += 1;
         let name =
@@ -201,7 +261,7 @@ impl Table {
             Verdict::Argued(at) => {
                 counts[3] += 1;
                 self.argued.insert((at, kernel.to_owned()));
-                self.proofs.entry(ARGUMENTS[at].why).or_default().insert(name);
+                self.proofs.entry(arguments[at].why).or_default().insert(name);
             }
             Verdict::Gap | Verdict::Survived => {
                 counts[4] += 1;
@@ -210,16 +270,9 @@ impl Table {
         }
     }
 
-    fn text(&self) -> String {
+    fn rows(&self) -> String {
         let mut text = String::from(
-            "<!-- Generated: BATON_LONG=1 BATON_BLESS=1 cargo test --release -p baton-tests --test mutants -->\n\
-             # What the emulator notices\n\n\
-             Every fence, wait, commit, hand-over, scope, byte count and parity in the PTX of the examples' kernels is left \
-             out\nor weakened, one at a time, and run under `strict` with up to 200 schedules. A mutant is *noticed* if a \
-             run reports a\nhazard, an error or a deadlock, or computes something wrong. It is *proved* to be no mistake \
-             if what the instruction\nwould order or wait for is on no way through the emitted code; the test makes those \
-             proofs. It is *argued* if a\nperson made them.\n\n\
-             | kernel | mutants | noticed | proved | argued | missed |\n|---|--:|--:|--:|--:|--:|\n",
+            "| kernel | mutants | noticed | proved | argued | missed |\n|---|--:|--:|--:|--:|--:|\n",
         );
         let mut sum = [0; 5];
         for (kernel, counts) in &self.counts {
@@ -232,6 +285,21 @@ impl Table {
         }
         let [all, noticed, proved, argued, missed] = sum;
         let _ = writeln!(text, "| all | {all} | {noticed} | {proved} | {argued} | {missed} |");
+        text
+    }
+
+    fn page(&self) -> String {
+        let mut text = String::from(
+            "<!-- Generated: BATON_LONG=1 BATON_BLESS=1 cargo test --release -p baton-tests --test mutants -->\n\
+             # What the emulator notices\n\n\
+             Every fence, wait, commit, hand-over, scope, byte count and parity in the PTX of the examples' kernels is left \
+             out\nor weakened, one at a time, and run under `strict` with up to 200 schedules. A mutant is *noticed* if a \
+             run reports a\nhazard, an error or a deadlock, or computes something wrong. It is *proved* to be no mistake \
+             if what the instruction\nwould order or wait for is on no way through the emitted code; the test makes those \
+             proofs. It is *argued* if a\nperson made them.\n\n\
+             ",
+        );
+        text += &self.rows();
         text += "\n## What is not noticed, and why it need not be\n\nThe number says which of the kernel's instructions \
                  of that name it is.\n";
         for (why, mutants) in &self.proofs {

@@ -118,7 +118,8 @@ impl Parts<'_> {
                 Some(format!("setp.eq.u32 {}, 0, 0;", self.operand(0)?))
             }
             "mbarrier" if has("arrive") => nothing,
-            "cp" if has("wait_group") || has("commit_group") => nothing,
+            "cp" | "wgmma" if has("wait_group") || has("commit_group") => nothing,
+            "wgmma" if has("fence") => nothing,
             "tcgen05" if has("commit") || has("wait::ld") || has("wait::st") => nothing,
             "tcgen05" if has("fence::before_thread_sync") || has("fence::after_thread_sync") => {
                 nothing
@@ -171,7 +172,9 @@ impl Parts<'_> {
                     self.mnemonic
                 ))
             }
-            Mutation::OneGroupLess if self.is("cp", "wait_group") => {
+            Mutation::OneGroupLess
+                if self.is("cp", "wait_group") || self.is("wgmma", "wait_group") =>
+            {
                 let groups: u32 = self.operand(0)?.parse().ok()?;
                 Some(format!("{} {};", self.mnemonic, groups + 1))
             }

@@ -1,9 +1,11 @@
-//! The kernels that are mutated, each with a way to run it that uses every part of it.
+//! The kernels that are mutated, and their twins in CUDA C++, each with a way to run it that uses every part of it.
 
+use std::fs;
 use std::sync::LazyLock;
 
 use baton::float::bf16;
 use baton_host::{Binary, Device, EmulatorOptions, Error, Image, Module};
+use baton_tests::root;
 use example_common::Outcome;
 use gemm_blackwell::{Problem, Shape};
 use protocols::{Protocol, Size};
@@ -11,9 +13,11 @@ use protocols::{Protocol, Size};
 /// A kernel and how it is run.
 pub struct Subject {
     pub kernel: &'static str,
-    pub image: &'static Image,
+    /// The code that is mutated.
+    pub ptx: String,
+    image: &'static Image,
     /// Thread-instructions after which a run that makes no headway is given up.
-    pub steps: u64,
+    steps: u64,
     run: Box<Run>,
 }
 
@@ -37,70 +41,83 @@ const SIZES: [Size; 3] = [
 /// All kernels of the examples that the emulator runs.
 pub fn all() -> Vec<Subject> {
     let mut subjects = vec![
-        Subject {
-            kernel: "exchange",
-            image: &message_passing::KERNELS,
-            steps: 5_000_000,
-            run: Box::new(|device, module, seed| {
-                let elements = [300, 1000][seed as usize % 2];
-                message_passing::run(device, module, elements, 1)
-            }),
-        },
-        Subject {
-            kernel: "reverse",
-            image: &ring::KERNELS,
-            steps: 5_000_000,
-            run: Box::new(|device, module, _| ring::run(device, module, 2000, 1, 1)),
-        },
-        Subject {
-            kernel: "scale",
-            image: &bulk_copy::KERNELS,
-            steps: 20_000_000,
-            run: Box::new(|device, module, _| bulk_copy::run(device, module, (300, 150), 1, 1)),
-        },
-        Subject {
-            kernel: "gemm_f32",
-            image: &gemm_blackwell::KERNELS,
-            steps: 20_000_000,
-            run: Box::new(|device, module, seed| {
-                // On one CTA, so that each accumulator and each stage is used again.
-                let problem = &PRODUCTS[seed as usize % 2];
-                problem.run::<f32>(device, module, 1).map(|product| product.outcome)
-            }),
-        },
-        Subject {
-            kernel: "gemm_bf16",
-            image: &gemm_blackwell::KERNELS,
-            steps: 20_000_000,
-            run: Box::new(|device, module, seed| {
-                let problem = &PRODUCTS[seed as usize % 2];
-                problem.run::<bf16>(device, module, 1).map(|product| product.outcome)
-            }),
-        },
+        Subject::new("exchange", &message_passing::KERNELS, SHORT, |device, module, seed| {
+            let elements = [300, 1000][seed as usize % 2];
+            message_passing::run(device, module, elements, 1)
+        }),
+        Subject::new("reverse", &ring::KERNELS, SHORT, |device, module, _| {
+            ring::run(device, module, 2000, 1, 1)
+        }),
+        Subject::new("scale", &bulk_copy::KERNELS, LONG, |device, module, _| {
+            bulk_copy::run(device, module, (300, 150), 1, 1)
+        }),
+        // On one CTA, so that each accumulator and each stage is used again.
+        Subject::new("gemm_f32", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
+            let problem = &PRODUCTS[seed as usize % 2];
+            problem.run::<f32>(device, module, 1).map(|product| product.outcome)
+        }),
+        Subject::new("gemm_bf16", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
+            let problem = &PRODUCTS[seed as usize % 2];
+            problem.run::<bf16>(device, module, 1).map(|product| product.outcome)
+        }),
     ];
-    subjects.extend(Protocol::ALL.map(|protocol| Subject {
-        kernel: protocol.kernel(),
-        image: &protocols::KERNELS,
-        steps: 5_000_000,
-        run: Box::new(move |device, module, seed| {
+    subjects.extend(Protocol::ALL.map(|protocol| {
+        let run = move |device: &Device, module: &Module, seed| {
             let size = SIZES[seed as usize % SIZES.len()];
             protocols::run(protocol, device, module, size, seed)
-        }),
+        };
+        Subject::new(protocol.kernel(), &protocols::KERNELS, SHORT, run)
     }));
     subjects
 }
 
+/// The files of `bench/sass/ptx`, which nvcc has made of the twins in CUDA C++, by the crate of the kernels.
+const TWINS: [(&str, &str); 6] = [
+    ("message_passing_kernel", "message_passing"),
+    ("ring_kernel", "ring"),
+    ("bulk_copy_kernel", "bulk_copy"),
+    ("protocols_kernel", "protocols"),
+    ("gemm_hopper_kernel", "gemm_hopper"),
+    ("gemm_blackwell_kernel", "gemm_blackwell"),
+];
+
+/// The twins in CUDA C++ of those kernels that have one, run in the same ways.
+pub fn twins() -> Vec<Subject> {
+    let hopper = Subject::new("gemm", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
+        // Two tiles on one CTA: every stage of the ring twice, and a single step.
+        let shape = [Shape { m: 100, n: 70, k: 448 }, Shape { m: 128, n: 128, k: 40 }];
+        let gemm_blackwell::Shape { m, n, k } = shape[seed as usize % 2];
+        gemm_hopper::run(device, module, gemm_hopper::Shape { m, n, k }, 1, 1)
+    });
+    let twin = |subject: Subject| {
+        let (_, file) = TWINS.iter().find(|(image, _)| *image == subject.image.name)?;
+        let path = root().join("bench/sass/ptx").join(file).with_extension("ptx");
+        let ptx = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let entry = format!(".entry {}(", subject.kernel);
+        ptx.contains(&entry).then_some(Subject { ptx, ..subject })
+    };
+    all().into_iter().chain([hopper]).filter_map(twin).collect()
+}
+
+/// Steps of the kernels on ordinary memory, and of those that copy or multiply tiles.
+const SHORT: u64 = 5_000_000;
+const LONG: u64 = 20_000_000;
+
 impl Subject {
-    /// The code that is mutated.
-    pub fn original(&self) -> &'static Binary {
-        &self.image.binaries[0]
+    fn new(
+        kernel: &'static str,
+        image: &'static Image,
+        steps: u64,
+        run: impl Fn(&Device, &Module, u64) -> Result<Outcome, Error> + Sync + 'static,
+    ) -> Self {
+        Self { kernel, ptx: image.binaries[0].ptx.to_owned(), image, steps, run: Box::new(run) }
     }
 
     /// An emulator, strict, with this code in the place of the original's.
     pub fn load(&self, ptx: String) -> Result<(Device, Module), Error> {
         // An image is part of a program, and lives as long.
         let ptx: &'static str = ptx.leak();
-        let binaries = Box::leak(Box::new([Binary { ptx, cubin: None, ..*self.original() }]));
+        let binaries = Box::leak(Box::new([Binary { ptx, cubin: None, ..self.image.binaries[0] }]));
         let mut options = EmulatorOptions::default().with_strict(true);
         options.machine.step_limit = Some(self.steps);
         let device = Device::emulator(options);
