@@ -180,7 +180,18 @@ impl<T: Element, O> GlobalPtr<T, O> {
     /// owners.
     #[inline(always)]
     pub fn partition<S: Owns<O>>(self, set: &S) -> Partition<T> {
-        let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()].map(u64::from);
+        // SAFETY: this CTA is the one of its index, and the array is consumed.
+        unsafe { self.partition_of(set, [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()]) }
+    }
+
+    /// The elements that this thread would own in the CTA of index `cta`.
+    ///
+    /// # Safety
+    /// 1. Of all CTAs, this one alone acts for the CTA of that index.
+    /// 2. The array is this thread's own parameter, and no other thread is given it.
+    #[inline(always)]
+    pub(crate) unsafe fn partition_of<S: Owns<O>>(&self, set: &S, cta: [u32; 3]) -> Partition<T> {
+        let [x, y, z] = cta.map(u64::from);
         let [nx, ny, nz] = [sreg::nctaid_x(), sreg::nctaid_y(), sreg::nctaid_z()].map(u64::from);
         let threads = S::THREADS as u64;
         let first = (x + nx * (y + ny * z)) * threads + set.rank() as u64;

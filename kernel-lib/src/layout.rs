@@ -39,6 +39,8 @@ pub unsafe trait Field {
     const CLUSTER: u32 = 0;
     /// Whether its parts arrive on the cluster's barrier between the claim and the exit.
     const ARRIVES_ON_CLUSTER: bool = false;
+    /// Whether it asks for the work of clusters that have not started.
+    const ASKS: bool = false;
     /// Whether it has mbarriers that the async proxy or another CTA reaches: their initialisation needs more than a barrier
     /// of the CTA (rule C1).
     const REMOTE_BARRIERS: bool = true;
@@ -75,6 +77,8 @@ pub unsafe trait Layout: 'static {
     const CLUSTER: u32 = 0;
     /// Whether a field arrives on the cluster's barrier between the claim and the exit.
     const ARRIVES_ON_CLUSTER: bool = false;
+    /// Whether a field asks for the work of clusters that have not started.
+    const ASKS: bool = false;
     /// Whether a field has mbarriers that the async proxy or another CTA reaches.
     const REMOTE_BARRIERS: bool = true;
     /// The parts, one for each field, under the field's name.
@@ -218,6 +222,22 @@ pub const fn cluster_of(fields: &[(u32, bool)]) -> u32 {
     found
 }
 
+/// Whether one of the fields asks for the work of clusters that have not started.
+pub const fn one_field_that_asks(fields: &[bool]) -> bool {
+    let mut asks = false;
+    let mut i = 0;
+    while i < fields.len() {
+        require(
+            !(asks && fields[i]),
+            "rule F8: a request for another cluster's work behind one that was seen to fail is undefined, and of two takeovers each would see \
+             its own failures; so one field of the layout asks, and all sets of threads follow it",
+        );
+        asks |= fields[i];
+        i += 1;
+    }
+    asks
+}
+
 /// Columns that `tcgen05.alloc` takes for `needed` columns: a power of two, 32 to 512.
 pub(crate) const fn allocated_columns(needed: u32) -> u32 {
     if needed == 0 {
@@ -262,6 +282,9 @@ unsafe fn allocate<G: ptx::tcgen05::CtaGroup>(slot: Addr<SharedCta>, columns: u3
 pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
     cta: &mut Cta<'k, crate::layout::Claimed<L>, THREADS>,
 ) -> L::Parts<'k> {
+    const {
+        let _ = L::ASKS;
+    }
     if L::BYTES == 0 && L::COLUMNS == 0 {
         // SAFETY: no field to initialise.
         return unsafe { L::parts(Addr::from_raw(0), 0) };

@@ -56,7 +56,7 @@
 //! # Where to look
 //! - [`path`]: what must stand between two accesses, the table of crossings, and which states of a region allow what.
 //! - [`mnemonics`]: from a PTX instruction to what issues it.
-//! - [`protocol`]: ready hand-overs between CTAs.
+//! - [`protocol`]: ready hand-overs between CTAs; [`cluster`], [`relay`]: those of a cluster; [`takeover`]: who does which tile.
 //!
 //! # Layers
 //! [`ptx`] has one function for each instruction form and is `unsafe`; everything else is built on it and is
@@ -106,6 +106,7 @@ pub mod sem;
 mod shared_access;
 pub mod stages;
 pub mod staging;
+pub mod takeover;
 pub mod tile;
 pub mod token;
 pub mod wgmma;

@@ -23,7 +23,7 @@ fn devices(image: &Image) -> impl Iterator<Item = (Device, Module)> {
 /// Runs an example under every seed; each run has to be verified.
 fn under_all_seeds(
     image: &Image,
-    run: impl Fn(&Device, &Module, u64) -> Result<Outcome, baton_host::Error>,
+    mut run: impl FnMut(&Device, &Module, u64) -> Result<Outcome, baton_host::Error>,
 ) {
     for (device, module) in devices(image) {
         for seed in 0..SEEDS {
@@ -63,6 +63,29 @@ fn tiles_are_copied_in_and_out() {
     for (shape, blocks) in [((1, 1), 1), ((128, 32), 1), ((300, 150), 3)] {
         under_all_seeds(&bulk_copy::KERNELS, |device, module, seed| {
             bulk_copy::run(device, module, shape, blocks, seed)
+        });
+    }
+}
+
+#[test]
+fn tiles_are_taken_over() {
+    // One tile, fewer numbers than tiles, and a ragged end.
+    for (elements, tiles, least) in [(40, 1, 0), (200, 9, 0), (5000, 40, 100)] {
+        let mut taken = 0;
+        under_all_seeds(&takeover::KERNELS, |device, module, seed| {
+            let run = takeover::run(device, module, elements, tiles, seed)?;
+            taken += run.tiles;
+            Ok(run.outcome)
+        });
+        assert!(taken >= least, "{taken} of {tiles} tiles were taken over in {SEEDS} runs");
+    }
+}
+
+#[test]
+fn pairs_are_taken_over() {
+    for (elements, clusters) in [(40, 1), (3000, 20)] {
+        under_all_seeds(&takeover::KERNELS, |device, module, seed| {
+            takeover::run_in_pairs(device, module, elements, clusters, seed)
         });
     }
 }

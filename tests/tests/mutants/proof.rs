@@ -226,6 +226,19 @@ pub const ARGUMENTS: &[Argument] = &[
               them, and no accesses of a thread of another CTA are taken over.",
     },
     Argument {
+        kernels: &["in_pairs"],
+        mutations: &[Mutation::OfTheCta],
+        instruction: "mbarrier.try_wait",
+        why: "The phase is of an answer that the hardware writes into this CTA's own shared memory: who sees the phase complete \
+              has it, and no accesses of a thread of another CTA are taken over.",
+    },
+    Argument {
+        kernels: &["in_pairs"],
+        mutations: &[Mutation::OfTheCta],
+        instruction: "mbarrier.arrive.expect_tx.relaxed",
+        why: "The arrival announces bytes and publishes nothing: a relaxed arrival heads no pattern, whatever its scope is.",
+    },
+    Argument {
         kernels: &["pairs"],
         mutations: &[Mutation::Relaxed],
         instruction: "atom.acquire.gpu.global.cas",
@@ -268,7 +281,7 @@ pub const ARGUMENTS: &[Argument] = &[
               nothing before the next barrier of the CTA: the other one orders the same.",
     },
     Argument {
-        kernels: &["peers", "relay", "broadcast"],
+        kernels: &["peers", "relay", "broadcast", "in_pairs"],
         mutations: &[Mutation::Relaxed],
         instruction: "barrier.cluster.arrive.release",
         why: "The first arrival follows no access but initialisations of barriers, which fence.mbarrier_init publishes. The \

@@ -60,6 +60,12 @@ pub fn all() -> Vec<Subject> {
             let problem = &PRODUCTS[seed as usize % 2];
             problem.run::<bf16>(device, module, 1).map(|product| product.outcome)
         }),
+        Subject::new("tiles", &takeover::KERNELS, SHORT, |device, module, seed| {
+            takeover::run(device, module, 2000, 25, seed).map(|taken| taken.outcome)
+        }),
+        Subject::new("in_pairs", &takeover::KERNELS, SHORT, |device, module, seed| {
+            takeover::run_in_pairs(device, module, 2000, 15, seed)
+        }),
     ];
     subjects.extend(Protocol::ALL.map(|protocol| {
         let run = move |device: &Device, module: &Module, seed| {

@@ -166,6 +166,8 @@ pub enum Fault {
     Barrier { id: u32, problem: String },
     #[error("cluster barrier: {problem} (rule F2)")]
     ClusterBarrier { problem: &'static str },
+    #[error("clusterlaunchcontrol: {problem} (rule F8)")]
+    LaunchControl { problem: &'static str },
     #[error("trap")]
     Trap,
     #[error("device assertion `{message}` failed in {function}, {file}:{line}")]

@@ -172,6 +172,11 @@ impl World<'_> {
                 }
             }
             RemoteOp::TryCancel { to, bar, all } => {
+                let cluster = self.ctas[warp.cta as usize].cluster;
+                if self.clusters[cluster as usize].refused {
+                    let problem = "a request behind one that was seen to fail; ask only while the answers are clusters";
+                    return Err(Fault::LaunchControl { problem });
+                }
                 let at = self.addresses(warp, &frame, to, MemSpace::Shared);
                 let bars = self.addresses(warp, &frame, bar, MemSpace::Shared);
                 for lane in lanes_of(mask) {
@@ -180,7 +185,6 @@ impl World<'_> {
                     let (bar, _) = self.barrier_place(warp, space, bars[lane])?;
                     let response = self.cancel();
                     let data = response.iter().flat_map(|word| word.to_le_bytes()).collect();
-                    let cluster = self.ctas[warp.cta as usize].cluster;
                     let ctas = match all {
                         true => self.clusters[cluster as usize].ctas.clone(),
                         false => vec![warp.cta],
@@ -199,11 +203,19 @@ impl World<'_> {
             RemoteOp::IsCanceled { d, response } => {
                 let high = self.fetch64(warp, &frame, Src::R64(response + 1));
                 let bits = (0..LANES).fold(0, |m, i| m | u32::from(high[i] & CANCELED != 0) << i);
+                if mask & !bits != 0 {
+                    let cluster = self.ctas[warp.cta as usize].cluster;
+                    self.clusters[cluster as usize].refused = true;
+                }
                 warp.regs.put_pred(&frame, *d, mask, bits);
             }
             RemoteOp::FirstCta { axis, d, response } => {
                 let [low, high] =
                     [0, 1].map(|i| self.fetch64(warp, &frame, Src::R64(response + i)));
+                if lanes_of(mask).any(|lane| high[lane] & CANCELED == 0) {
+                    let problem = "the first CTA of an answer that no cluster was cancelled; ask `is_canceled` first";
+                    return Err(Fault::LaunchControl { problem });
+                }
                 for (i, d) in d.iter().enumerate() {
                     let value = std::array::from_fn(|lane| match axis + i {
                         0 => low[lane] as u32,

@@ -105,6 +105,8 @@ pub(crate) struct Cluster {
     pub phase: u64,
     pub live_ctas: u32,
     pub id: [u32; 3],
+    /// One of its threads has seen that no cluster was left to cancel.
+    pub refused: bool,
 }
 
 pub(crate) struct World<'p> {

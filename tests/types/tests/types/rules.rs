@@ -762,6 +762,15 @@ pub const ALL: &[Rule] = &[
         excuse: "",
     },
     Rule {
+        id: "F8",
+        sequence: "`clusterlaunchcontrol.try_cancel` after a request that was seen to fail, or a second one whose answer may be; the CTA of an answer taken where no cluster was cancelled",
+        how: How::Types,
+        emulator: &["F8_asked_again", "F8_refused_index"],
+        model: &[],
+        tests: &[("tests/tests/examples.rs", "tiles_are_taken_over")],
+        excuse: "",
+    },
+    Rule {
         id: "G1",
         sequence: "a kernel launched on a buffer without waiting for the fences its access implies (read waits KERNEL+WRITE; write waits KERNEL+WRITE+READ; free or move waits all)",
         how: How::Types,

@@ -1,0 +1,20 @@
+//! A role takes the elements of the work that another role's threads have.
+
+#[path = "../fixture/takeover.rs"]
+mod fixture;
+use fixture::*;
+
+fn work<'k>(
+    warp: &mut Warp<'k, Role<2>>,
+    follower: Follower<'k>,
+    mut array: GlobalPtr<u32, TheWarp<2>>,
+) {
+    let (_follower, work) = follower.own();
+    for mut place in work.partition(warp, &mut array) {
+        place.put(1);
+    }
+}
+
+fn main() {
+    let _ = work;
+}

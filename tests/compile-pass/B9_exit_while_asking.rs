@@ -1,0 +1,13 @@
+//! The last answer has landed.
+
+#[path = "../fixture/takeover.rs"]
+mod fixture;
+use fixture::*;
+
+fn ask<'k>(thread: &mut Asking<'k>, asker: Asker<'k, Granted>) -> Finished<'k, smem::tiles> {
+    asker.ask_until_refused(thread)
+}
+
+fn main() {
+    let _ = ask;
+}
