@@ -5,7 +5,7 @@
 //! possible way. A way in which some thread waits forever is no completed execution.
 
 use crate::candidate::Candidate;
-use crate::event::{Barrier, Event, Kind};
+use crate::event::{Ballot, Barrier, Event, Kind};
 use crate::options::Clause;
 use crate::relation::Relation;
 use crate::scope::Cluster;
@@ -23,149 +23,261 @@ struct Arrival {
     arrive: usize,
     wait: Option<usize>,
     count: Option<u32>,
+    ballot: Option<Ballot>,
 }
 
 /// For each phase of one barrier, its arrivals.
 type Phases = Vec<Vec<Arrival>>;
 
-/// All ways in which the barriers of a candidate can work. None if some thread stays blocked.
-pub fn meetings(candidate: &Candidate<'_>) -> Vec<Meeting> {
-    let events = &candidate.events;
-    let mut barriers: Vec<(u32, u32)> = vec![];
-    let mut clusters: Vec<Cluster> = vec![];
-    for event in events {
-        match event.kind {
-            Kind::Arrive(Barrier::Block(id, _)) => barriers.push((event.place.cta, id)),
-            Kind::Arrive(Barrier::Cluster(_)) | Kind::Wait(Barrier::Cluster(_)) => {
-                clusters.push(event.place.cluster);
+/// The ways in which the barriers of a candidate can work, one after the other.
+///
+/// Phases of different threads follow each other in one order only, and of threads that can be
+/// interchanged (and have done the same so far) the first ones take part: what is left out differs from
+/// what is tried by names of threads alone.
+pub struct Meetings<'c, 'a> {
+    candidate: &'c Candidate<'a>,
+    /// For each thread a number that it shares with those that it can be interchanged with.
+    classes: Vec<usize>,
+    /// Steps that were taken.
+    pub steps: u64,
+    most: u64,
+    /// Whether interchangeable threads were folded: the ways are then fewer than there are.
+    pub folded: bool,
+}
+
+/// What to do with the phases of one barrier: go on after that or not.
+type EachPhases<'f, 'c, 'a> = &'f mut dyn FnMut(&mut Meetings<'c, 'a>, &Phases) -> bool;
+/// What to do with a phase, and how often each thread arrives in it.
+type EachPhase<'f, 'c, 'a> = &'f mut dyn FnMut(&mut Meetings<'c, 'a>, &[Arrival], &[usize]) -> bool;
+/// What to do after a way: go on or not.
+type Each<'f> = &'f mut dyn FnMut(Meeting) -> bool;
+
+impl<'c, 'a> Meetings<'c, 'a> {
+    /// All ways of a candidate, unless that takes more than so many steps.
+    pub fn new(candidate: &'c Candidate<'a>, classes: Vec<usize>, most: u64) -> Self {
+        Self { candidate, classes, steps: 0, most, folded: false }
+    }
+
+    /// Whether there were too many to try.
+    pub fn gave_up(&self) -> bool {
+        self.steps > self.most
+    }
+
+    /// Calls `each` with every way, until it says no. There is none if some thread stays blocked.
+    pub fn each(&mut self, each: Each<'_>) {
+        let mut barriers: Vec<(u32, u32)> = vec![];
+        let mut clusters: Vec<Cluster> = vec![];
+        for event in &self.candidate.events {
+            match event.kind {
+                Kind::Arrive(Barrier::Block(id, _), _) => barriers.push((event.place.cta, id)),
+                Kind::Arrive(Barrier::Cluster(_), _) | Kind::Wait(Barrier::Cluster(_), _) => {
+                    clusters.push(event.place.cluster);
+                }
+                _ => {}
             }
-            _ => {}
         }
+        if barriers.is_empty() && clusters.is_empty() {
+            each(Meeting::default());
+            return;
+        }
+        barriers.sort_unstable();
+        barriers.dedup();
+        clusters.sort_unstable();
+        clusters.dedup();
+        // Edges that must be respected for the program to end, and those that order memory.
+        let (mut execution, mut memory) = (vec![], vec![]);
+        for cluster in clusters {
+            let Some((more, edges)) = cluster_edges(self.candidate, cluster) else { return };
+            execution.extend(more);
+            memory.extend(edges);
+        }
+        self.barrier(&barriers, &execution, &memory, each);
     }
-    if barriers.is_empty() && clusters.is_empty() {
-        return vec![Meeting::default()];
-    }
-    barriers.sort_unstable();
-    barriers.dedup();
-    clusters.sort_unstable();
-    clusters.dedup();
 
-    // Edges that must be respected for the program to end, and those that order memory.
-    let mut ways: Vec<(Edges, Edges)> = vec![(vec![], vec![])];
-    for (cta, id) in barriers {
-        let mut next = vec![];
-        for phases in block_phases(candidate, cta, id) {
-            let (execution, memory) = block_edges(candidate, &phases);
-            next.extend(ways.iter().map(|(a, b)| {
-                ([a.as_slice(), &execution].concat(), [b.as_slice(), &memory].concat())
-            }));
-        }
-        ways = next;
+    /// Every way of the first of these barriers with every way of the others.
+    fn barrier(
+        &mut self,
+        barriers: &[(u32, u32)],
+        execution: &Edges,
+        memory: &Edges,
+        each: Each<'_>,
+    ) -> bool {
+        let Some((&(cta, id), others)) = barriers.split_first() else {
+            let mut graph: Relation = self.candidate.order.clone();
+            for (a, b) in execution {
+                graph.add(*a, *b);
+            }
+            return !graph.is_acyclic() || each(Meeting { edges: memory.clone() });
+        };
+        let queues = self.queues(cta, id);
+        let classes = self.classes.clone();
+        let next = vec![0; queues.len()];
+        self.assign(&queues, &classes, &next, &mut vec![], &mut |this, phases| {
+            let (more, edges) = block_edges(this.candidate, phases);
+            this.barrier(
+                others,
+                &[execution.as_slice(), &more].concat(),
+                &[memory.as_slice(), &edges].concat(),
+                each,
+            )
+        })
     }
-    for cluster in clusters {
-        let Some((execution, memory)) = cluster_edges(candidate, cluster) else { return vec![] };
-        for (a, b) in &mut ways {
-            a.extend(&execution);
-            b.extend(&memory);
-        }
-    }
-    ways.retain(|(execution, _)| {
-        let mut graph: Relation = candidate.order.clone();
-        for (a, b) in execution {
-            graph.add(*a, *b);
-        }
-        graph.is_acyclic()
-    });
-    ways.into_iter().map(|(_, edges)| Meeting { edges }).collect()
-}
 
-/// The ways to put the arrivals at one barrier of a thread block into phases.
-fn block_phases(candidate: &Candidate<'_>, cta: u32, id: u32) -> Vec<Phases> {
-    let threads = &candidate.program.threads;
-    let members = threads.iter().filter(|thread| thread.place.cta == cta).count() as u32;
-    let mut queues: Vec<Vec<Arrival>> = vec![vec![]; threads.len()];
-    for (index, event) in candidate.events.iter().enumerate() {
-        let Kind::Arrive(Barrier::Block(this, count)) = event.kind else { continue };
-        if event.place.cta == cta && this == id {
-            let waits = candidate.events.get(index + 1).is_some_and(|next| {
-                next.thread == event.thread
-                    && next.instruction == event.instruction
-                    && matches!(next.kind, Kind::Wait(_))
-            });
-            let count = Some(count.unwrap_or(members));
-            queues[event.thread].push(Arrival {
-                arrive: index,
-                wait: waits.then_some(index + 1),
-                count,
-            });
+    /// The arrivals at a barrier of a thread block, by thread.
+    fn queues(&self, cta: u32, id: u32) -> Vec<Vec<Arrival>> {
+        let candidate = self.candidate;
+        let threads = &candidate.program.threads;
+        let members = threads.iter().filter(|thread| thread.place.cta == cta).count() as u32;
+        let mut queues: Vec<Vec<Arrival>> = vec![vec![]; threads.len()];
+        for (index, event) in candidate.events.iter().enumerate() {
+            let Kind::Arrive(Barrier::Block(this, count), ballot) = event.kind else { continue };
+            if event.place.cta == cta && this == id {
+                let waits = candidate.events.get(index + 1).is_some_and(|next| {
+                    next.thread == event.thread
+                        && next.instruction == event.instruction
+                        && matches!(next.kind, Kind::Wait(..))
+                });
+                queues[event.thread].push(Arrival {
+                    arrive: index,
+                    wait: waits.then_some(index + 1),
+                    count: Some(count.unwrap_or(members)),
+                    ballot,
+                });
+            }
         }
+        queues
     }
-    let mut found = vec![];
-    assign(&queues, &mut vec![0; queues.len()], &mut vec![], &mut found);
-    found
-}
 
-/// Adds phase after phase until no thread waits any more.
-fn assign(
-    queues: &[Vec<Arrival>],
-    next: &mut Vec<usize>,
-    phases: &mut Phases,
-    found: &mut Vec<Phases>,
-) {
-    let waiting =
-        queues.iter().zip(next.iter()).any(|(q, n)| q[*n..].iter().any(|a| a.wait.is_some()));
-    if !waiting {
-        found.push(phases.clone());
-        return;
-    }
-    let mut choices = vec![];
-    select(queues, next, 0, &mut vec![], &mut choices);
-    for phase in choices {
-        let before = next.clone();
-        for (thread, queue) in queues.iter().enumerate() {
-            let taken = phase.iter().filter(|a| queue.iter().any(|b| a.arrive == b.arrive)).count();
-            next[thread] += taken;
+    /// Adds phase after phase until no thread waits any more. Says whether to go on.
+    fn assign(
+        &mut self,
+        queues: &[Vec<Arrival>],
+        classes: &[usize],
+        next: &[usize],
+        phases: &mut Phases,
+        each: EachPhases<'_, 'c, 'a>,
+    ) -> bool {
+        let waiting =
+            queues.iter().zip(next.iter()).any(|(q, n)| q[*n..].iter().any(|a| a.wait.is_some()));
+        if !waiting {
+            return each(self, phases);
         }
-        phases.push(phase);
-        assign(queues, next, phases, found);
-        phases.pop();
-        *next = before;
+        let mut taken = vec![0; queues.len()];
+        self.select(queues, classes, next, 0, &mut taken, &mut vec![], &mut |this, phase, taken| {
+            if !is_first(queues, phases.last(), phase) || !ballots_agree(phase) {
+                return true;
+            }
+            // What a thread did from now on tells it from those that did something else.
+            let mut refined: Vec<usize> = vec![];
+            for thread in 0..queues.len() {
+                let same = |other: &usize| {
+                    classes[*other] == classes[thread] && taken[*other] == taken[thread]
+                };
+                refined.push((0..thread).find(same).map_or(thread, |other| refined[other]));
+            }
+            let mut after = next.to_vec();
+            for (next, taken) in after.iter_mut().zip(taken) {
+                *next += taken;
+            }
+            phases.push(phase.to_vec());
+            let go_on = this.assign(queues, &refined, &after, phases, each);
+            phases.pop();
+            go_on
+        })
     }
-}
 
-/// The sets of next arrivals, from thread `thread` on, that complete a phase.
-fn select(
-    queues: &[Vec<Arrival>],
-    next: &[usize],
-    thread: usize,
-    chosen: &mut Vec<Arrival>,
-    found: &mut Vec<Vec<Arrival>>,
-) {
-    let agreed = chosen.first().and_then(|arrival| arrival.count);
-    if agreed.is_some_and(|count| chosen.len() == count as usize) {
-        found.push(chosen.clone());
-        return;
-    }
-    if thread == queues.len() {
-        return;
-    }
-    select(queues, next, thread + 1, chosen, found);
-    // A thread may arrive several times without waiting; a wait ends its part in the phase.
-    let length = chosen.len();
-    for arrival in &queues[thread][next[thread]..] {
+    /// The sets of next arrivals, from thread `thread` on, that complete a phase. Says whether to go on.
+    #[allow(clippy::too_many_arguments)]
+    fn select(
+        &mut self,
+        queues: &[Vec<Arrival>],
+        classes: &[usize],
+        next: &[usize],
+        thread: usize,
+        taken: &mut Vec<usize>,
+        chosen: &mut Vec<Arrival>,
+        found: EachPhase<'_, 'c, 'a>,
+    ) -> bool {
+        self.steps += 1;
+        if self.gave_up() {
+            return false;
+        }
         let agreed = chosen.first().and_then(|arrival| arrival.count);
-        if agreed
-            .is_some_and(|count| arrival.count != Some(count) || chosen.len() == count as usize)
+        if agreed.is_some_and(|count| chosen.len() == count as usize) {
+            return found(self, chosen, taken);
+        }
+        if thread == queues.len() {
+            return true;
+        }
+        // Too few are left to complete the phase.
+        let left: usize =
+            queues.iter().zip(next).skip(thread).map(|(q, n)| in_one_phase(&q[*n..])).sum();
+        if agreed.is_some_and(|count| chosen.len() + left < count as usize)
+            || agreed.is_none() && left == 0
         {
-            break;
+            return true;
         }
-        chosen.push(*arrival);
-        select(queues, next, thread + 1, chosen, found);
-        if arrival.wait.is_some() {
-            break;
+        // A thread may arrive several times without waiting; a wait ends its part in the phase. One that can
+        // be interchanged with an earlier one arrives no more often than that.
+        let twin = (0..thread).rev().find(|other| classes[*other] == classes[thread]);
+        let most = twin.map_or(usize::MAX, |twin| taken[twin]);
+        let length = chosen.len();
+        let mut go_on = true;
+        for (number, arrival) in queues[thread][next[thread]..].iter().enumerate() {
+            let agreed = chosen.first().and_then(|arrival| arrival.count);
+            let full = agreed.is_some_and(|count| {
+                arrival.count != Some(count) || chosen.len() == count as usize
+            });
+            if full {
+                break;
+            }
+            if number == most {
+                self.folded = true;
+                break;
+            }
+            chosen.push(*arrival);
+            taken[thread] = number + 1;
+            go_on = self.select(queues, classes, next, thread + 1, taken, chosen, found);
+            if !go_on || arrival.wait.is_some() {
+                break;
+            }
         }
+        chosen.truncate(length);
+        taken[thread] = 0;
+        go_on && self.select(queues, classes, next, thread + 1, taken, chosen, found)
     }
-    chosen.truncate(length);
+}
+
+/// How many of these arrivals of one thread one phase can have.
+fn in_one_phase(queue: &[Arrival]) -> usize {
+    queue.iter().position(|arrival| arrival.wait.is_some()).map_or(queue.len(), |at| at + 1)
+}
+
+/// Whether a phase may follow the one before. Two phases without a thread in common could as well come the
+/// other way round: only one of the orders is tried.
+fn is_first(queues: &[Vec<Arrival>], before: Option<&Vec<Arrival>>, phase: &[Arrival]) -> bool {
+    let Some(before) = before else { return true };
+    let threads = |phase: &[Arrival]| -> Vec<usize> {
+        let of = |a: &Arrival| queues.iter().position(|q| q.iter().any(|b| b.arrive == a.arrive));
+        phase.iter().filter_map(of).collect()
+    };
+    let (earlier, later) = (threads(before), threads(phase));
+    later.iter().any(|thread| earlier.contains(thread)) || earlier.first() < later.first()
+}
+
+/// Whether the votes of a phase have the result that every voter was told. Votes and plain arrivals do not mix.
+fn ballots_agree(phase: &[Arrival]) -> bool {
+    let Some(Ballot { op, result, .. }) = phase[0].ballot else {
+        return phase.iter().all(|arrival| arrival.ballot.is_none());
+    };
+    let votes: Option<Vec<bool>> = phase
+        .iter()
+        .map(|arrival| {
+            let ballot = arrival.ballot.filter(|ballot| (ballot.op, ballot.result) == (op, result));
+            ballot.map(|ballot| ballot.own)
+        })
+        .collect();
+    votes.is_some_and(|votes| op.of(&votes) == result)
 }
 
 type Edges = Vec<(usize, usize)>;
@@ -205,7 +317,7 @@ fn cluster_edges(candidate: &Candidate<'_>, cluster: Cluster) -> Option<(Edges, 
     for (index, event) in candidate.events.iter().enumerate() {
         let (arrived, waited) = &mut counts[event.thread];
         match event.kind {
-            Kind::Arrive(Barrier::Cluster(releases)) if event.place.cluster == cluster => {
+            Kind::Arrive(Barrier::Cluster(releases), _) if event.place.cluster == cluster => {
                 // A second arrival before the wait is no valid program: it never ends.
                 if arrived != waited {
                     return None;
@@ -213,7 +325,7 @@ fn cluster_edges(candidate: &Candidate<'_>, cluster: Cluster) -> Option<(Edges, 
                 *arrived += 1;
                 arrivals.push((index, *arrived, releases));
             }
-            Kind::Wait(Barrier::Cluster(_)) if event.place.cluster == cluster => {
+            Kind::Wait(Barrier::Cluster(_), _) if event.place.cluster == cluster => {
                 *waited += 1;
                 if waited > arrived {
                     return None;

@@ -4,12 +4,12 @@
 //! morally strong pairs, patterns, the moments of asynchronous operations, what each read could
 //! have read from. The search then decides the rest.
 
-use crate::barrier::{self, Meeting};
 use crate::event::{Event, Kind, Object};
 use crate::local::{Local, Moment};
 use crate::options::{Clause, Options, Tcgen05Fence};
 use crate::pattern;
 use crate::program::{Program, Proxy, Semantics};
+use crate::race::{self, Race};
 use crate::relation::Relation;
 use crate::strong;
 use crate::{causality, limited, reads};
@@ -76,10 +76,10 @@ pub struct Candidate<'a> {
     pub sources: Vec<reads::Choice>,
     /// Pairs of writes to be related in coherence order.
     pub write_pairs: Vec<(usize, usize)>,
+    /// Pairs of operations that race unless causality orders them.
+    pub conflicts: Vec<Race>,
     /// Pairs of fence.sc to be related in the Fence-SC order.
     pub fence_pairs: Vec<(usize, usize)>,
-    /// The ways in which barriers can put their threads together.
-    pub meetings: Vec<Meeting>,
 }
 
 impl<'a> Candidate<'a> {
@@ -150,7 +150,7 @@ impl<'a> Candidate<'a> {
             sources,
             write_pairs: vec![],
             fence_pairs: vec![],
-            meetings: vec![],
+            conflicts: vec![],
             starts,
             events,
         };
@@ -158,8 +158,8 @@ impl<'a> Candidate<'a> {
         candidate.graph();
         pattern::find(&mut candidate);
         causality::prepare(&mut candidate);
-        candidate.meetings = barrier::meetings(&candidate);
-        (!candidate.meetings.is_empty()).then_some(candidate)
+        candidate.conflicts = race::conflicts(&candidate).collect();
+        Some(candidate)
     }
 
     /// Program order, morally strong pairs, and the pairs that the search has to order.

@@ -6,11 +6,11 @@
 
 use std::fmt;
 
-use crate::program::{Order, Proxy, ProxyFence, Semantics, Window};
+use crate::program::{Order, Poll, Proxy, ProxyFence, Semantics, Window};
 use crate::scope::Placement;
 
 /// One operation of an execution.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// Position of the thread that executes or issued it.
     pub thread: usize,
@@ -41,10 +41,10 @@ pub enum Kind {
     ProxyFence(ProxyFence, Option<usize>),
     /// `fence.mbarrier_init`
     InitFence,
-    /// Arrival at a barrier.
-    Arrive(Barrier),
+    /// Arrival at a barrier, with a vote if it is `bar.red`.
+    Arrive(Barrier, Option<Ballot>),
     /// The end of a wait at a barrier.
-    Wait(Barrier),
+    Wait(Barrier, Option<Ballot>),
     /// An instruction that waits for asynchronous operations of its own thread.
     Local,
     /// `tcgen05.fence::before_thread_sync`
@@ -60,6 +60,17 @@ pub enum Barrier {
     Block(u32, Option<u32>),
     /// The cluster's; whether the arrival releases.
     Cluster(bool),
+}
+
+/// A vote at a barrier, and what the voter is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ballot {
+    /// How votes are counted.
+    pub op: Poll,
+    /// The thread's own vote.
+    pub own: bool,
+    /// The result for all.
+    pub result: u32,
 }
 
 /// A memory operation.
@@ -85,6 +96,8 @@ pub struct Access {
     pub reduction: bool,
     /// What it means if the memory is an mbarrier object.
     pub object: Object,
+    /// Of a read: its value matters to nothing, and it may be any (see `relevance`).
+    pub any: bool,
 }
 
 /// The part that an access to an mbarrier object plays.

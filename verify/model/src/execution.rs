@@ -19,6 +19,8 @@ pub struct Decisions {
     pub fences: Vec<(usize, usize)>,
     /// Pairs of coherence order.
     pub writes: Vec<(usize, usize)>,
+    /// Pairs of nodes that barriers order.
+    pub meeting: Vec<(usize, usize)>,
 }
 
 /// The relations that follow.

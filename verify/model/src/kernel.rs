@@ -5,9 +5,9 @@
 //! addresses of locations ([`Program::address`]), and branches are followed. What comes out is a
 //! [`Program`], to be judged like one from a litmus file.
 //!
-//! A modelled thread stands alone in its warp and for all threads that do what it does: `elect.sync`
-//! elects it, and the counts of barriers are those of the modelled threads ([`Setup::counts`]). A
-//! tile that a bulk tensor copy moves is modelled by one element, a product of matrices by one number.
+//! A modelled thread stands for all threads that do what it does: the counts of barriers are those of
+//! the modelled threads ([`Setup::counts`]). Of several in one warp `elect.sync` elects the first, and
+//! `bar.warp.sync` is a barrier among them. A tile that a bulk tensor copy moves is modelled by one element, a product of matrices by one number.
 //!
 //! An instruction that is not understood is an error with its PTX line, never ignored. Textures,
 //! local memory and calls (but of what only ends the kernel) are not.

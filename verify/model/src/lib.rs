@@ -54,6 +54,7 @@ pub mod program;
 pub mod race;
 pub mod reads;
 pub mod relation;
+pub mod relevance;
 pub mod scope;
 pub mod search;
 pub mod strong;

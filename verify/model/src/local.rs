@@ -17,8 +17,10 @@ mod tensor;
 
 use crate::Error;
 use crate::event::Event;
+use crate::litmus::Condition;
 use crate::options::Options;
 use crate::program::Program;
+use crate::relevance::{Depth, Relevance};
 
 use domain::Domain;
 use run::{End, Run};
@@ -52,8 +54,12 @@ pub enum Moment {
 }
 
 /// All ways of all threads, with every value that can be reached.
-pub fn all(program: &Program, options: &Options) -> Result<Vec<Vec<Local>>, Error> {
-    let mut domain = Domain::new(program, options);
+pub fn all(
+    program: &Program,
+    options: &Options,
+    relevance: &Relevance,
+) -> Result<Vec<Vec<Local>>, Error> {
+    let mut domain = Domain::new(program, options, relevance);
     let mut rounds = 0;
     loop {
         let mut locals = vec![];
@@ -84,6 +90,21 @@ pub fn all(program: &Program, options: &Options) -> Result<Vec<Vec<Local>>, Erro
             };
         }
     }
+}
+
+/// What a thread does, and leaves in its registers, when its reads and votes are answered like this.
+pub fn replay(
+    program: &Program,
+    options: &Options,
+    thread: usize,
+    answers: Vec<u128>,
+) -> Option<(Vec<Event>, Vec<u128>)> {
+    let relevance = Relevance::new(program, &Condition::True, Depth::All);
+    let domain = Domain::new(program, options, &relevance);
+    let mut run = Run::new(&domain, thread, vec![]);
+    run.given = Some(answers.into_iter());
+    let complete = run.execute().is_ok_and(|end| end == End::Complete);
+    complete.then_some((run.events, run.registers))
 }
 
 /// All ways of one thread, and an access outside of memory if there was one: like a trap, it ends the

@@ -355,6 +355,39 @@ pub struct Half {
     pub reads: bool,
 }
 
+/// What `bar.red` does beyond `bar.sync`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Vote {
+    /// How votes are counted.
+    pub op: Poll,
+    /// Where the result goes.
+    pub to: Register,
+    /// The register with the own vote, and whether it is negated.
+    pub own: (Register, bool),
+}
+
+/// How the votes at a barrier are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Poll {
+    /// Whether all say yes.
+    And,
+    /// Whether one says yes.
+    Or,
+    /// How many say yes.
+    Popc,
+}
+
+impl Poll {
+    /// The result.
+    pub fn of(self, votes: &[bool]) -> u32 {
+        match self {
+            Poll::And => u32::from(votes.iter().all(|vote| *vote)),
+            Poll::Or => u32::from(votes.iter().any(|vote| *vote)),
+            Poll::Popc => votes.iter().map(|vote| u32::from(*vote)).sum(),
+        }
+    }
+}
+
 /// What a waiting instruction waits for on an mbarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
@@ -467,8 +500,8 @@ pub enum Op {
         count: Option<u32>,
         /// Whether the thread waits too.
         waits: bool,
-        /// `bar.red` of a thread that is the only one: the result, its own predicate, which may be negated.
-        vote: Option<(Register, Register, bool)>,
+        /// `bar.red`.
+        vote: Option<Vote>,
     },
     /// `barrier.cluster.arrive`; whether it releases.
     ClusterArrive(bool),
@@ -508,6 +541,9 @@ pub enum Op {
         /// Semantics and scope.
         order: Order,
     },
+    /// `cp.async.mbarrier.arrive`: an arrival when the thread's earlier `cp.async` are complete; whether the
+    /// arrivals to come are raised by one before (not with `.noinc`).
+    CopyArrive(Address, bool),
     /// `commit_group`
     CommitGroup(Group),
     /// `wait_group`

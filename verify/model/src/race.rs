@@ -42,7 +42,7 @@ pub fn races<'c>(
     execution: &'c Execution,
 ) -> impl Iterator<Item = Race> + 'c {
     let clauses = candidate.options.clauses;
-    conflicts(candidate).filter(move |race| {
+    candidate.conflicts.iter().copied().filter(move |race| {
         !clauses.has(Clause::RaceCausality) || !execution.causally_related(race.a, race.b)
     })
 }

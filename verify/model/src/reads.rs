@@ -14,6 +14,8 @@ use crate::program::Program;
 pub struct Choice {
     /// For each granule the writes that cover it.
     pub granules: Vec<Vec<usize>>,
+    /// The bytes of each granule.
+    pub bytes: Vec<Vec<u32>>,
     /// The ways to choose: for each, the granules' sources; `None` is the initial write.
     pub ways: Vec<Vec<(usize, Option<usize>)>>,
 }
@@ -50,10 +52,11 @@ fn choice(program: &Program, events: &[Event], read: usize, writes: &[usize]) ->
             .iter()
             .map(|at| {
                 let value = access.byte(*at);
-                let initial = (init.get(*at as usize) == Some(&value)).then_some(None);
+                let initial = init.get(*at as usize).filter(|first| access.any || **first == value);
+                let initial = initial.map(|_| None);
                 // A write does not feed the read of its own atomic operation.
                 let fits = |w: &&usize| {
-                    events[**w].access().is_some_and(|w| w.byte(*at) == value)
+                    events[**w].access().is_some_and(|w| access.any || w.byte(*at) == value)
                         && access.partner != Some(**w)
                 };
                 initial.into_iter().chain(cover.iter().filter(fits).map(|w| Some(*w))).collect()
@@ -70,8 +73,8 @@ fn choice(program: &Program, events: &[Event], read: usize, writes: &[usize]) ->
         }
         ways = next;
     }
-    let granules = granules.into_iter().map(|(cover, _)| cover).collect();
-    (!ways.is_empty()).then_some(Choice { granules, ways })
+    let (granules, bytes) = granules.into_iter().unzip();
+    (!ways.is_empty()).then_some(Choice { granules, bytes, ways })
 }
 
 /// The minimal sets that have a source for every byte.

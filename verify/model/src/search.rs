@@ -13,6 +13,7 @@
 use std::collections::BTreeSet;
 
 use crate::Error;
+use crate::barrier::Meetings;
 use crate::candidate::Candidate;
 use crate::event::Event;
 use crate::execution::{Decisions, Execution};
@@ -22,6 +23,7 @@ use crate::options::{Clause, Options};
 use crate::program::Program;
 use crate::race;
 use crate::relation::Relation;
+use crate::relevance::{Depth, Relevance};
 use crate::strong;
 use crate::thin_air;
 use crate::witness::Witness;
@@ -64,35 +66,85 @@ pub fn judge(
     condition: &Condition,
     options: &Options,
 ) -> Result<Verdict, Error> {
-    let ways = local::all(program, options)?;
+    match judge_at(program, condition, options, Depth::Asked) {
+        Err(Fault::Unknown) => judge_at(program, condition, options, Depth::Stored),
+        other => other,
+    }
+    .map_err(Fault::into_error)
+}
+
+/// Why a search ended without an answer.
+enum Fault {
+    Error(Error),
+    /// It takes more values than are known.
+    Unknown,
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Error(error)
+    }
+}
+
+impl Fault {
+    fn into_error(self) -> Error {
+        match self {
+            Fault::Error(error) => error,
+            Fault::Unknown => Error::TooLarge(0),
+        }
+    }
+}
+
+fn judge_at(
+    program: &Program,
+    condition: &Condition,
+    options: &Options,
+    depth: Depth,
+) -> Result<Verdict, Fault> {
+    let relevance = Relevance::new(program, condition, depth);
+    let ways = local::all(program, options, &relevance)?;
     let racy = may_race(&ways, options);
-    let mut search = Search::new(program, condition, options, &ways, Goal::All);
+    let mut search = Search::new(program, condition, options, &ways, Goal::All, depth);
     if !racy {
         search.verdict.race = Some(false);
     }
     if program.threads.len() > DIRECTED {
         search.budget = 0;
     }
-    if search.run() == Flow::Continue {
+    let flow = search.run();
+    if search.unknown {
+        return Err(Fault::Unknown);
+    }
+    if flow == Flow::Continue {
         let mut verdict = search.verdict;
-        verdict.executions = Some(search.count);
+        verdict.executions = (!search.folded).then_some(search.count);
         verdict.race = Some(verdict.race.unwrap_or(false));
         return Ok(verdict);
     }
     let mut verdict = search.verdict;
     if !verdict.allowed {
-        let mut search = Search::new(program, condition, options, &ways, Goal::Condition);
-        search.budget = options.budget.saturating_mul(40);
-        if search.run() == Flow::GiveUp {
-            return Err(Error::TooLarge(search.steps));
+        let mut search = Search::new(program, condition, options, &ways, Goal::Condition, depth);
+        search.budget = options.budget.saturating_mul(DEEPER);
+        let flow = search.run();
+        if search.unknown {
+            return Err(Fault::Unknown);
+        }
+        if flow == Flow::GiveUp {
+            return Err(Error::TooLarge(search.steps).into());
         }
         verdict.allowed = search.verdict.allowed;
         verdict.witness = search.verdict.witness;
     }
     if verdict.race.is_none() {
-        let mut search = Search::new(program, condition, options, &ways, Goal::Race);
-        search.budget = options.budget.saturating_mul(4);
+        // Races ask for no values but those that threads decide by.
+        let relevance = Relevance::new(program, &Condition::True, depth);
+        let ways = local::all(program, options, &relevance)?;
+        let mut search = Search::new(program, &Condition::True, options, &ways, Goal::Race, depth);
+        search.budget = options.budget.saturating_mul(DEEPER / 4);
         let complete = search.run() != Flow::GiveUp;
+        if search.unknown {
+            return Err(Fault::Unknown);
+        }
         verdict.race = search.verdict.race.or(complete.then_some(false));
         verdict.mixed_size |= search.verdict.mixed_size;
         verdict.undefined |= search.verdict.undefined;
@@ -101,15 +153,19 @@ pub fn judge(
     Ok(verdict)
 }
 
+/// How many times the steps of the enumeration the directed search may take.
+const DEEPER: u64 = 200;
+
 /// Whether the condition is reached, by the directed search alone: what [`judge`] falls back to.
 pub fn judge_directed(
     program: &Program,
     condition: &Condition,
     options: &Options,
 ) -> Result<bool, Error> {
-    let ways = local::all(program, options)?;
-    let mut search = Search::new(program, condition, options, &ways, Goal::Condition);
-    search.budget = options.budget.saturating_mul(40);
+    let depth = Depth::Stored;
+    let ways = local::all(program, options, &Relevance::new(program, condition, depth))?;
+    let mut search = Search::new(program, condition, options, &ways, Goal::Condition, depth);
+    search.budget = options.budget.saturating_mul(DEEPER);
     match search.run() {
         Flow::GiveUp => Err(Error::TooLarge(search.steps)),
         _ => Ok(search.verdict.allowed),
@@ -118,9 +174,10 @@ pub fn judge_directed(
 
 /// All outcomes of all consistent, completed executions, and whether one of them has a race.
 pub fn outcomes(program: &Program, options: &Options) -> Result<(BTreeSet<Outcome>, bool), Error> {
-    let ways = local::all(program, options)?;
-    let mut search = Search::new(program, &Condition::True, options, &ways, Goal::Outcomes);
-    search.budget = options.budget.saturating_mul(40);
+    let (condition, depth) = (Condition::True, Depth::All);
+    let ways = local::all(program, options, &Relevance::new(program, &condition, depth))?;
+    let mut search = Search::new(program, &condition, options, &ways, Goal::Outcomes, depth);
+    search.budget = options.budget.saturating_mul(DEEPER);
     search.twins = vec![None; program.threads.len()];
     match search.run() {
         Flow::GiveUp => Err(Error::TooLarge(search.steps)),
@@ -189,13 +246,20 @@ struct Search<'a> {
     options: &'a Options,
     ways: &'a [Vec<Local>],
     goal: Goal,
+    depth: Depth,
+    /// The search needs more values than are known.
+    unknown: bool,
     budget: u64,
     steps: u64,
+    /// The memories that the condition names.
+    memories: BTreeSet<usize>,
     /// For each thread an earlier one that it can be interchanged with.
     twins: Vec<Option<usize>>,
     chosen: Vec<usize>,
     weight: u64,
     count: u64,
+    /// Some executions stand for others: how many there are is not known.
+    folded: bool,
     execution: Execution,
     verdict: Verdict,
     outcomes: BTreeSet<Outcome>,
@@ -208,6 +272,7 @@ impl<'a> Search<'a> {
         options: &'a Options,
         ways: &'a [Vec<Local>],
         goal: Goal,
+        depth: Depth,
     ) -> Self {
         Self {
             program,
@@ -215,12 +280,24 @@ impl<'a> Search<'a> {
             options,
             ways,
             goal,
+            depth,
+            unknown: false,
             budget: options.budget,
             steps: 0,
+            memories: {
+                let mut named = BTreeSet::new();
+                condition.terms(&mut |term| {
+                    if let Term::Memory(memory) = term {
+                        named.insert(memory);
+                    }
+                });
+                named
+            },
             twins: crate::symmetry::twins(program, condition, ways),
             chosen: vec![],
             weight: 1,
             count: 0,
+            folded: false,
             execution: Execution::default(),
             verdict: Verdict::default(),
             outcomes: BTreeSet::new(),
@@ -282,21 +359,26 @@ impl<'a> Search<'a> {
             return Flow::Continue;
         };
         self.weight = crate::symmetry::weight(&self.twins, &self.chosen);
-        for meeting in &candidate.meetings {
+        let classes = crate::symmetry::classes(&self.twins, &self.chosen);
+        let left = self.budget.saturating_sub(self.steps);
+        let mut meetings = Meetings::new(&candidate, classes, left);
+        let mut flow = Flow::Continue;
+        meetings.each(&mut |meeting| {
             let mut graph = candidate.graph.clone();
             for (a, b) in &meeting.edges {
                 graph.add(*a, *b);
             }
             let mut decisions = Decisions {
                 reads: candidate.sources.iter().map(|c| (c.ways.len() == 1).then_some(0)).collect(),
+                meeting: meeting.edges,
                 ..Decisions::default()
             };
-            let flow = self.reads(&candidate, &graph, &mut decisions);
-            if flow != Flow::Continue {
-                return flow;
-            }
-        }
-        Flow::Continue
+            flow = self.reads(&candidate, &graph, &mut decisions);
+            flow == Flow::Continue
+        });
+        self.steps += meetings.steps;
+        self.folded |= meetings.folded;
+        if meetings.gave_up() && flow == Flow::Continue { Flow::GiveUp } else { flow }
     }
 
     /// A quick look before a candidate is put together: whether each read's value is there at all.
@@ -304,7 +386,7 @@ impl<'a> Search<'a> {
     fn fed(&self, ways: &[&Local]) -> bool {
         let writes = || ways.iter().flat_map(|way| &way.events).filter(|event| event.is_write());
         ways.iter().flat_map(|way| &way.events).filter(|event| event.is_read()).all(|read| {
-            let Some(access) = read.access() else { return true };
+            let Some(access) = read.access().filter(|access| !access.any) else { return true };
             let init = &self.program.memories[access.memory].init;
             (0..access.bytes).all(|k| {
                 init.get((access.offset + k) as usize) == Some(&access.byte(access.offset + k))
@@ -322,7 +404,17 @@ impl<'a> Search<'a> {
         decisions: &Decisions,
     ) -> bool {
         self.steps += 1;
-        self.execution.derive(candidate, graph, decisions)
+        self.execution.derive(candidate, graph, decisions) && !self.is_hopeless(candidate)
+    }
+
+    /// Whether nothing that is still open can bring what is looked for: all conflicts are ordered, or no
+    /// write that could still be the last has the value that the condition asks for.
+    fn is_hopeless(&self, candidate: &Candidate<'_>) -> bool {
+        match self.goal {
+            Goal::Race => race::races(candidate, &self.execution).next().is_none(),
+            Goal::Condition => !self.memories.is_empty() && self.satisfying(candidate).is_none(),
+            Goal::All | Goal::Outcomes => false,
+        }
     }
 
     /// Gives the next read its sources.
@@ -333,8 +425,13 @@ impl<'a> Search<'a> {
         decisions: &mut Decisions,
     ) -> Flow {
         let Some(read) = decisions.reads.iter().position(Option::is_none) else {
-            if !thin_air::holds(candidate, decisions, self.ways) {
-                return Flow::Continue;
+            match thin_air::holds(candidate, decisions, self.ways, self.depth) {
+                Some(true) => {}
+                Some(false) => return Flow::Continue,
+                None => {
+                    self.unknown = true;
+                    return Flow::GiveUp;
+                }
             }
             return self.orders(candidate, graph, decisions);
         };
@@ -538,14 +635,10 @@ impl<'a> Search<'a> {
         Flow::Continue
     }
 
-    /// Final values that satisfy the condition, of the memories that it names.
+    /// Final values that satisfy the condition, of the memories that it names; before everything is
+    /// decided, values that may still be final.
     fn satisfying(&self, candidate: &Candidate<'_>) -> Option<Vec<(usize, u128)>> {
-        let mut named = BTreeSet::new();
-        self.condition.terms(&mut |term| {
-            if let Term::Memory(memory) = term {
-                named.insert(memory);
-            }
-        });
+        let named = &self.memories;
         let choices: Vec<Vec<u128>> =
             named.iter().map(|memory| self.finals(candidate, *memory)).collect();
         combinations(&choices, &mut |values| {

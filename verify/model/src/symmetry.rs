@@ -16,7 +16,6 @@ pub fn twins(program: &Program, condition: &Condition, ways: &[Vec<Local>]) -> V
         .map(|b| {
             (0..b).rev().find(|&a| {
                 ways[a].len() == ways[b].len()
-                    && ways[a].len() > 1
                     && same_code(&threads[a], &threads[b])
                     && (0..threads.len()).all(|other| {
                         let nearest =
@@ -62,6 +61,16 @@ fn normalise(condition: &Condition, replace: &impl Fn(Term) -> Term) -> Conditio
         Condition::And(inner) => Condition::And(all(inner)),
         Condition::Or(inner) => Condition::Or(all(inner)),
     }
+}
+
+/// For each thread the first one that it can be interchanged with, both on their chosen ways.
+pub fn classes(twins: &[Option<usize>], chosen: &[usize]) -> Vec<usize> {
+    let mut classes: Vec<usize> = vec![];
+    for (thread, twin) in twins.iter().enumerate() {
+        let twin = twin.filter(|twin| chosen[*twin] == chosen[thread]);
+        classes.push(twin.map_or(thread, |twin| classes[twin]));
+    }
+    classes
 }
 
 /// How many choices of ways the present one stands for: the ways to deal them out within each

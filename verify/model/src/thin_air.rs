@@ -8,20 +8,23 @@
 //! it, whatever all other reads of its thread return; a read is justified once its sources are.
 
 use crate::candidate::Candidate;
-use crate::event::Event;
+use crate::event::{Ballot, Event, Kind};
 use crate::execution::Decisions;
 use crate::local::Local;
 use crate::options::Clause;
 use crate::relation::Relation;
+use crate::relevance::Depth;
 
-/// Whether every value of the execution is justified. `alternatives` are all ways of each thread.
+/// Whether every value of the execution is justified. `alternatives` are all ways of each thread. `None` if
+/// that depends on values that are not known.
 pub fn holds(
     candidate: &Candidate<'_>,
     decisions: &Decisions,
     alternatives: &[Vec<Local>],
-) -> bool {
+    depth: Depth,
+) -> Option<bool> {
     if !candidate.options.clauses.has(Clause::NoThinAir) {
-        return true;
+        return Some(true);
     }
     let mut graph = Relation::new(candidate.events.len());
     for (index, way) in decisions.reads.iter().enumerate() {
@@ -35,13 +38,22 @@ pub fn holds(
         for (event, depends) in way.depends.iter().enumerate() {
             let write = start + event;
             for read in 0..way.events.len().min(event) {
-                if depends >> read.min(127) & 1 == 1 && way.events[read].is_read() {
+                let told = way.events[read].is_read() || ballot(&way.events[read]).is_some();
+                if depends >> read.min(127) & 1 == 1 && told {
                     graph.add(start + read, write);
                 }
             }
         }
     }
-    graph.is_acyclic() || justified(candidate, decisions, alternatives)
+    // What a vote at a barrier tells depends on all that voted.
+    for (arrive, wait) in votes(candidate, decisions) {
+        graph.add(arrive, wait);
+    }
+    match (graph.is_acyclic(), depth) {
+        (true, _) => Some(true),
+        (false, Depth::Asked) => None,
+        (false, _) => Some(justified(candidate, decisions, alternatives)),
+    }
 }
 
 /// The semantic question, by iteration from nothing.
@@ -61,6 +73,17 @@ pub fn justified(
                 done[read] = true;
                 grown = true;
             }
+        }
+        for (event, vote) in candidate.events.iter().enumerate() {
+            let known = match vote.kind {
+                Kind::Arrive(_, Some(_)) => depends_on(candidate, event).all(|read| done[read]),
+                Kind::Wait(_, Some(_)) => votes(candidate, decisions)
+                    .filter(|(_, wait)| *wait == event)
+                    .all(|(arrive, _)| done[arrive]),
+                _ => continue,
+            };
+            grown |= known && !done[event];
+            done[event] |= known;
         }
         for &write in &candidate.writes {
             if !done[write] && is_fixed(candidate, &done, write, alternatives) {
@@ -89,8 +112,20 @@ fn is_fixed(
     // The n-th write of its kind in the thread.
     let number = own[..write - start].iter().filter(|other| same_write(other, mine)).count();
     alternatives[thread].iter().all(|other| {
-        let agrees =
-            own.iter().enumerate().filter(|(index, e)| e.is_read() && done[start + index]).all(
+        let told = own.iter().enumerate().all(|(index, mine)| {
+            let twin = other.events.iter().find(|e| {
+                ballot(e).is_some()
+                    && std::mem::discriminant(&e.kind) == std::mem::discriminant(&mine.kind)
+                    && (e.instruction, e.occurrence) == (mine.instruction, mine.occurrence)
+            });
+            !matches!(mine.kind, Kind::Wait(_, Some(_)))
+                || !done[start + index]
+                || twin.is_none_or(|twin| {
+                    ballot(twin).map(|b| b.result) == ballot(mine).map(|b| b.result)
+                })
+        });
+        let agrees = told
+            && own.iter().enumerate().filter(|(index, e)| e.is_read() && done[start + index]).all(
                 |(_, read)| {
                     let twin = other.events.iter().find(|e| {
                         e.is_read()
@@ -107,6 +142,33 @@ fn is_fixed(
                 },
             );
         !agrees || other.events.iter().filter(|e| same_write(e, mine)).count() > number
+    })
+}
+
+/// The vote, if it is one at a barrier.
+fn ballot(event: &Event) -> Option<Ballot> {
+    match event.kind {
+        Kind::Arrive(_, ballot) | Kind::Wait(_, ballot) => ballot,
+        _ => None,
+    }
+}
+
+/// From the votes of a phase to those that are told the result.
+fn votes(candidate: &Candidate<'_>, decisions: &Decisions) -> impl Iterator<Item = (usize, usize)> {
+    decisions.meeting.iter().copied().filter(|(arrive, _)| {
+        candidate.events.get(*arrive).is_some_and(|event| ballot(event).is_some())
+    })
+}
+
+/// The reads (and results of votes) that an operation may depend on.
+fn depends_on(candidate: &Candidate<'_>, event: usize) -> impl Iterator<Item = usize> {
+    let thread = candidate.events[event].thread;
+    let (start, way) = (candidate.starts[thread], candidate.ways[thread]);
+    let depends = way.depends[event - start];
+    (start..event).filter(move |read| {
+        let told =
+            way.events[read - start].is_read() || ballot(&way.events[read - start]).is_some();
+        told && depends >> (read - start).min(127) & 1 == 1
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::candidate::Candidate;
 use crate::event::{Event, Kind};
 use crate::execution::{Decisions, Execution};
+use crate::local;
 use crate::race::Race;
 
 mod dot;
@@ -153,12 +154,10 @@ impl Witness {
                 add(event_of(edge.from), event_of(edge.to), Name::Synchronises);
             }
         }
-        for meeting in candidate.meetings.iter().take(1) {
-            for (from, to) in &meeting.edges {
-                let (from, to) = (event_of(*from), event_of(*to));
-                if candidate.events[from].thread != candidate.events[to].thread {
-                    add(from, to, Name::Synchronises);
-                }
+        for (from, to) in &decisions.meeting {
+            let (from, to) = (event_of(*from), event_of(*to));
+            if candidate.events[from].thread != candidate.events[to].thread {
+                add(from, to, Name::Synchronises);
             }
         }
         for (a, b) in fences {
@@ -175,10 +174,11 @@ impl Witness {
                 initial.push(candidate.reads[index]);
             }
         }
-        let labels = candidate.events.iter().map(|event| label(candidate, event)).collect();
+        let (events, finals) = values(candidate, decisions);
+        let labels = events.iter().map(|event| label(candidate, event)).collect();
         let mut registers = vec![];
-        for (thread, way) in program.threads.iter().zip(&candidate.ways) {
-            for (name, value) in thread.registers.iter().zip(&way.registers) {
+        for (thread, values) in program.threads.iter().zip(&finals) {
+            for (name, value) in thread.registers.iter().zip(values) {
                 registers.push((format!("{}:{name}", thread.name), *value));
             }
         }
@@ -188,7 +188,7 @@ impl Witness {
                 .iter()
                 .map(|thread| format!("{} ({})", thread.name, thread.place))
                 .collect(),
-            events: candidate.events.clone(),
+            events,
             labels,
             edges,
             initial,
@@ -200,6 +200,64 @@ impl Witness {
             race: race.map(|race| (race.a, race.b)),
         }
     }
+}
+
+/// The operations and final registers with all their values. The search leaves out those that matter to
+/// nothing; they follow from the sources of reads, once around for each operation that passes one on.
+fn values(candidate: &Candidate<'_>, decisions: &Decisions) -> (Vec<Event>, Vec<Vec<u128>>) {
+    let mut events = candidate.events.clone();
+    let mut registers: Vec<Vec<u128>> =
+        candidate.ways.iter().map(|way| way.registers.clone()).collect();
+    if !events.iter().any(|event| event.access().is_some_and(|access| access.any)) {
+        return (events, registers);
+    }
+    for _ in 0..=events.len() {
+        let before = events.clone();
+        for (index, &read) in candidate.reads.iter().enumerate() {
+            let Some(way) = decisions.reads[index] else { continue };
+            if before[read].access().is_none_or(|access| !access.any) {
+                continue;
+            }
+            let choice = &candidate.sources[index];
+            let mut value = 0;
+            if let Some(access) = before[read].access() {
+                let init = &candidate.program.memories[access.memory].init;
+                for (granule, source) in &choice.ways[way] {
+                    for &at in &choice.bytes[*granule] {
+                        let written = source.and_then(|write| before[write].access());
+                        let byte = written.map_or(init[at as usize], |write| write.byte(at));
+                        value |= u128::from(byte) << (8 * (at - access.offset));
+                    }
+                }
+            }
+            if let Some(access) = events[read].access_mut() {
+                access.value = value;
+            }
+        }
+        for (thread, &start) in candidate.starts.iter().enumerate() {
+            let own = start..start + candidate.ways[thread].events.len();
+            let answers = events[own.clone()].iter().filter_map(|event| match &event.kind {
+                Kind::Read(access) => Some(access.value),
+                Kind::Arrive(_, Some(ballot)) => Some(u128::from(ballot.result)),
+                _ => None,
+            });
+            let (program, options) = (candidate.program, candidate.options);
+            let replayed = local::replay(program, options, thread, answers.collect());
+            let Some((again, values)) = replayed.filter(|(e, _)| e.len() == own.len()) else {
+                continue;
+            };
+            for (event, again) in events[own].iter_mut().zip(again) {
+                if let (Some(access), Some(new)) = (event.access_mut(), again.access()) {
+                    access.value = new.value;
+                }
+            }
+            registers[thread] = values;
+        }
+        if events == before {
+            break;
+        }
+    }
+    (events, registers)
 }
 
 /// What an operation is called in drawings: `W release.gpu [flag] = 1`.
@@ -221,7 +279,7 @@ fn label(candidate: &Candidate<'_>, event: &Event) -> String {
     match &event.kind {
         Kind::Read(a) => access(if a.is_atomic() { "RMW R" } else { "R" }, a),
         Kind::Write(a) => access(if a.is_atomic() { "RMW W" } else { "W" }, a),
-        Kind::Wait(_) => "wait".to_owned(),
+        Kind::Wait(..) => "wait".to_owned(),
         _ => program.threads[event.thread]
             .code
             .get(event.instruction)

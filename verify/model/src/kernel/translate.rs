@@ -10,8 +10,8 @@ use baton_ptx::{Address as PtxAddress, Base, FunctionKind, Module, Operand as Pt
 use super::{Argument, KernelError, KernelThread, Setup, find};
 use crate::litmus::compiled_instruction;
 use crate::program::{
-    Address, Alu, Completion, Group, Instruction, Op, Operand, Order, Program, Proxy, Register,
-    Space, Tcgen05, Thread, Type,
+    Address, Alu, Completion, Group, Instruction, Op, Operand, Order, Poll, Program, Proxy,
+    Register, Space, Tcgen05, Thread, Type, Vote,
 };
 
 /// Adds a thread to the program.
@@ -158,22 +158,21 @@ impl<'a> Translator<'a> {
             "trap" => return Ok(Op::Trap),
             "call" if self.never_returns(instruction) => return Ok(Op::Trap),
             "ld" if instruction.has("param") => return self.parameter(instruction),
-            "bar" if instruction.has("warp") => {
-                self.alone_in_its_warp(instruction)?;
-                return Ok(nothing);
-            }
+            "bar" if instruction.has("warp") => return self.warp_barrier(instruction, nothing),
             "griddepcontrol" | "pragma" | "nanosleep" | "prefetch" | "setmaxnreg" => {
                 return Ok(nothing);
             }
             "activemask" => {
-                self.alone_in_its_warp(instruction)?;
+                if self.warp().1.len() > 1 {
+                    return Err(self.error(instruction, "one modelled thread of the warp"));
+                }
                 let one = Operand::Immediate(1);
                 return Ok(Op::Alu(Alu::Move, WORD, self.result(instruction)?, [one, ZERO, ZERO]));
             }
             "elect" => {
-                self.alone_in_its_warp(instruction)?;
-                let one = Operand::Immediate(1);
-                return Ok(Op::Alu(Alu::Move, BYTE, self.result(instruction)?, [one, ZERO, ZERO]));
+                let elected = Operand::Immediate(u128::from(self.is_elected()));
+                let to = self.result(instruction)?;
+                return Ok(Op::Alu(Alu::Move, BYTE, to, [elected, ZERO, ZERO]));
             }
             "bar" | "barrier" if instruction.has("red") => return self.vote(instruction),
             "mapa" => return self.peer_address(instruction),
@@ -248,18 +247,50 @@ impl<'a> Translator<'a> {
         })
     }
 
-    /// Other modelled threads of the same warp would have to be looked at together.
-    fn alone_in_its_warp(&self, instruction: &baton_ptx::Instruction) -> Result<(), KernelError> {
-        let warp = |thread: &KernelThread| {
+    /// The modelled threads of this thread's warp, itself among them.
+    fn warp(&self) -> (u64, Vec<&KernelThread>) {
+        let tid = |thread: &KernelThread| {
             let tid =
                 thread.special.iter().find(|(name, _)| name.trim_start_matches('%') == "tid.x");
-            (thread.place.cta, tid.map_or(0, |(_, tid)| tid / 32))
+            tid.map_or(0, |(_, tid)| *tid)
         };
-        let mates = self.setup.threads.iter().filter(|other| warp(other) == warp(self.thread));
-        match mates.count() {
-            0 | 1 => Ok(()),
-            _ => Err(self.error(instruction, "threads of one warp are not modelled together")),
+        let warp = |thread: &KernelThread| (thread.place.cta, tid(thread) / 32);
+        let mut mates: Vec<&KernelThread> =
+            self.setup.threads.iter().filter(|other| warp(other) == warp(self.thread)).collect();
+        mates.sort_by_key(|mate| tid(mate));
+        (tid(self.thread) / 32, mates)
+    }
+
+    /// Whether this is the thread of its warp that `elect.sync` elects: the first modelled one.
+    fn is_elected(&self) -> bool {
+        let (_, mates) = self.warp();
+        mates.first().is_none_or(|first| std::ptr::eq(*first, self.thread))
+    }
+
+    /// `bar.warp.sync`: a barrier of the modelled threads of the warp, all of which must take part.
+    fn warp_barrier(
+        &self,
+        instruction: &baton_ptx::Instruction,
+        nothing: Op,
+    ) -> Result<Op, KernelError> {
+        let (warp, mates) = self.warp();
+        if mates.len() <= 1 {
+            return Ok(nothing);
         }
+        let mask = match instruction.operands.first() {
+            Some(Ptx::Register(register)) => self.constant(register.0 as usize),
+            Some(Ptx::Int(mask)) => Some(*mask),
+            _ => None,
+        };
+        if mask.is_none_or(|mask| mask as u32 != u32::MAX) {
+            return Err(self.error(instruction, "the mask of a whole warp, -1"));
+        }
+        Ok(Op::Barrier {
+            id: Operand::Immediate(u128::from(WARPS + warp)),
+            count: Some(mates.len() as u32),
+            waits: true,
+            vote: None,
+        })
     }
 
     /// A number of threads, as the modelled ones are.
@@ -269,23 +300,38 @@ impl<'a> Translator<'a> {
         known.map_or(count, |(_, to)| i64::from(*to))
     }
 
-    /// `bar.red` in a CTA of which this thread alone is modelled.
+    /// `bar.red` over the modelled threads of a CTA. How many of all threads say yes is not known.
     fn vote(&self, instruction: &baton_ptx::Instruction) -> Result<Op, KernelError> {
-        let here = |thread: &&KernelThread| thread.place.cta == self.thread.place.cta;
-        if self.setup.threads.iter().filter(here).count() != 1 || !instruction.has("pred") {
-            return Err(self.error(instruction, "a vote of one thread"));
-        }
-        let Some(id) = instruction.operands.get(1) else {
-            return Err(self.error(instruction, "the barrier's number"));
+        let op = match (instruction.has("and"), instruction.has("or")) {
+            (true, false) => Poll::And,
+            (false, true) => Poll::Or,
+            _ => return Err(self.error(instruction, "a vote by `.and` or `.or`")),
+        };
+        let (id, count, own) = match &*instruction.operands {
+            [_, id, own] => (id, None, own),
+            [_, id, count, own] => (id, Some(count), own),
+            _ => return Err(self.error(instruction, "the barrier's number and a predicate")),
         };
         let id = self.operand(instruction, id)?;
-        let own = match instruction.operands.last() {
-            Some(Ptx::Register(register)) => (register.0 as usize, false),
-            Some(Ptx::Not(register)) => (register.0 as usize, true),
+        let count = match count.map(|count| self.operand(instruction, count)).transpose()? {
+            None => None,
+            Some(Operand::Immediate(count)) => Some(count as i64),
+            Some(Operand::Register(register)) => {
+                let known = self.constant(register);
+                Some(known.ok_or_else(|| self.error(instruction, "a constant count of threads"))?)
+            }
+        };
+        let known = |count: i64| {
+            let given = self.setup.counts.iter().find(|(from, _)| i64::from(*from) == count);
+            given.map_or(count as u32, |(_, to)| *to)
+        };
+        let own = match own {
+            Ptx::Register(register) => (register.0 as usize, false),
+            Ptx::Not(register) => (register.0 as usize, true),
             _ => return Err(self.error(instruction, "a predicate to vote with")),
         };
-        let vote = Some((self.result(instruction)?, own.0, own.1));
-        Ok(Op::Barrier { id, count: None, waits: true, vote })
+        let vote = Some(Vote { op, to: self.result(instruction)?, own });
+        Ok(Op::Barrier { id, count: count.map(known), waits: true, vote })
     }
 
     fn peer_address(&self, instruction: &baton_ptx::Instruction) -> Result<Op, KernelError> {
@@ -604,6 +650,8 @@ impl<'a> Translator<'a> {
     }
 }
 
+/// Numbers of the barriers of warps: past all that a thread block has.
+const WARPS: u64 = 1 << 16;
 const ZERO: Operand = Operand::Immediate(0);
 const BYTE: Type = Type { bytes: 1, signed: false };
 const WORD: Type = Type { bytes: 4, signed: false };

@@ -5,6 +5,7 @@
 //! address is reached; whether it can be is known once all threads are, at the end of the file.
 
 mod asynchronous;
+mod barrier;
 mod fence;
 
 use super::LitmusError;
@@ -177,32 +178,8 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
             Op::Fence(Order { semantics: Semantics::Sc, scope }, None)
         }
         "fence" => fence::fence(&mut q, reader)?,
-        "barrier" if q.take("cluster") => asynchronous::cluster_barrier(&mut q)?,
-        "bar" | "barrier" => {
-            q.take("cta");
-            if opcode == "barrier" {
-                q.take("aligned");
-            }
-            let waits = !q.take("arrive");
-            if waits && !q.take("sync") {
-                return Err(q.error("`bar.sync` or `bar.arrive`"));
-            }
-            let id = match reader.parser.compiled {
-                true => reader.operand()?,
-                false => Operand::Immediate(reader.line.small("the barrier's number")?.into()),
-            };
-            let mut count = None;
-            if reader.line.take(",") {
-                let place = reader.line.clone();
-                count = Some(reader.line.small("how many threads take part")?);
-                if count == Some(0) {
-                    return Err(place.expected("at least one thread"));
-                }
-            } else if !waits {
-                return Err(reader.line.expected("`, n`: how many threads take part"));
-            }
-            Op::Barrier { id, count, waits, vote: None }
-        }
+        "barrier" if q.take("cluster") => barrier::cluster_barrier(&mut q)?,
+        "bar" | "barrier" => barrier::barrier(&opcode, &mut q, reader)?,
         "mbarrier" => asynchronous::mbarrier(&mut q, reader)?,
         "cp" => asynchronous::copy(&mut q, reader)?,
         "red" => asynchronous::store_async(true, &mut q, reader)?,

@@ -1,11 +1,12 @@
 //! Asynchronous copies and stores: operations of their own, outside program order.
 
 use super::Moment;
+use super::mbarrier::State;
 use super::run::{End, Run, is_injective};
 use crate::Error;
-use crate::event::Kind;
+use crate::event::{Kind, Object};
 use crate::options::Clause;
-use crate::program::{Address, Completion, Modify, Order, Proxy, Semantics, Type};
+use crate::program::{Address, Completion, Group, Modify, Order, Proxy, Semantics, Type};
 use crate::scope::Scope;
 
 /// What a bulk copy or an asynchronous store does.
@@ -130,6 +131,30 @@ impl Run<'_> {
             }
             None => Ok(End::Complete),
         }
+    }
+
+    /// The arrival of all earlier `cp.async` of the thread. It is ordered after their accesses, and after
+    /// nothing else that the thread did (section 8.9.1.1).
+    pub(super) fn copies_arrive(
+        &mut self,
+        mbarrier: Address,
+        raises: bool,
+        at: usize,
+    ) -> Result<End, Error> {
+        if raises {
+            let order = Order { semantics: Semantics::Relaxed, scope: Scope::Cta };
+            let mut access = self.access(mbarrier, 0, 8, order, Proxy::Generic)?;
+            access.object = Object::Update;
+            let new = |old| State::unpack(old).raise().pack();
+            if self.modify(access, at, false, 0, true, new)?.is_none() {
+                return Ok(End::Cut);
+            }
+        }
+        let first = self.events.len();
+        let groups = self.groups_of(Group::Threads);
+        let copies = groups.committed.iter().flatten().chain(&groups.open);
+        let own: Vec<Moment> = copies.map(|(event, _)| Moment::Done(*event)).collect();
+        self.completes(mbarrier, first, &own, |state| state.arrive(1), at)
     }
 
     /// The tensor map whose address a register holds.

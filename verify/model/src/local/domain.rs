@@ -10,6 +10,7 @@ use crate::Error;
 use crate::event::{Access, Event, Kind, Object};
 use crate::options::{Clause, Clauses, Options};
 use crate::program::{Op, Operand, Program, Type};
+use crate::relevance::Relevance;
 use crate::strong;
 
 /// More answers than this for one read cannot be enumerated.
@@ -24,6 +25,8 @@ pub struct Domain<'a> {
     pub program: &'a Program,
     /// How it is judged.
     pub options: &'a Options,
+    /// Which values matter.
+    pub relevance: &'a Relevance,
     writes: Vec<KnownWrite>,
     seeds: Vec<u128>,
     /// Answers that were worked out since something was learnt.
@@ -64,7 +67,7 @@ fn add_minimal(sets: &mut Vec<Origin>, set: Origin) -> bool {
 
 impl<'a> Domain<'a> {
     /// The initial values only.
-    pub fn new(program: &'a Program, options: &'a Options) -> Self {
+    pub fn new(program: &'a Program, options: &'a Options, relevance: &'a Relevance) -> Self {
         // Without the axiom, a value may come out of nowhere: any constant of the program will do.
         let mut seeds = vec![];
         if !options.clauses.has(Clause::NoThinAir) {
@@ -87,6 +90,7 @@ impl<'a> Domain<'a> {
         Self {
             program,
             options,
+            relevance,
             writes: vec![],
             seeds,
             answers: RefCell::default(),

@@ -5,7 +5,7 @@ use super::run::{End, Run};
 use crate::Error;
 use crate::event::{Kind, Object};
 use crate::options::{Clause, Clauses};
-use crate::program::{Address, Mbarrier, Order, Phase, Proxy, Semantics};
+use crate::program::{Address, Mbarrier, Op, Order, Phase, Proxy, Semantics};
 use crate::scope::Scope;
 
 impl Run<'_> {
@@ -16,6 +16,11 @@ impl Run<'_> {
         let read = &self.events[read];
         let access = read.access().filter(|access| access.object != Object::None)?;
         if self.domain.options.clauses != Clauses::default() || !self.domain.is_made_once(access) {
+            return None;
+        }
+        // Where arrivals to come can be raised, they do not only get fewer.
+        let raises = |op: &Op| matches!(op, Op::CopyArrive(_, true));
+        if self.program.threads.iter().flat_map(|t| &t.code).any(|i| raises(&i.op)) {
             return None;
         }
         let own = self.events.iter().rev().find(|event| {
@@ -177,6 +182,12 @@ impl State {
 
     pub(super) fn expect(mut self, bytes: i64) -> Self {
         self.bytes += bytes;
+        self
+    }
+
+    /// One more arrival is to come in this phase.
+    pub(super) fn raise(mut self) -> Self {
+        self.pending += 1;
         self
     }
 

@@ -7,11 +7,11 @@ use super::copies::{Copy, Groups};
 use super::domain::{Chains, Domain};
 use super::tensor::Issued;
 use crate::Error;
-use crate::event::{Access, Barrier, Event, Kind, Object};
+use crate::event::{Access, Ballot, Barrier, Event, Kind, Object};
 use crate::options::Clause;
 use crate::program::{
-    Address, Completion, Group, Modify, Op, Operand, Order, Program, Proxy, Register, Rmw, Space,
-    Thread, Type, Window,
+    Address, Completion, Group, Modify, Op, Operand, Order, Poll, Program, Proxy, Register, Rmw,
+    Space, Thread, Type, Vote, Window,
 };
 
 #[derive(PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Run<'a> {
     copy_groups: Groups,
     pub(super) issued: Vec<Issued>,
     pub(super) after: Option<usize>,
+    /// The answers to all reads and votes, if they are known.
+    pub(super) given: Option<std::vec::IntoIter<u128>>,
 }
 
 impl<'a> Run<'a> {
@@ -74,6 +76,7 @@ impl<'a> Run<'a> {
             copy_groups: Groups::default(),
             issued: vec![],
             after: None,
+            given: None,
         }
     }
 
@@ -173,6 +176,7 @@ impl<'a> Run<'a> {
             partner: None,
             reduction: false,
             object: Object::None,
+            any: false,
         })
     }
 
@@ -260,7 +264,20 @@ impl<'a> Run<'a> {
         at: usize,
         asynchronous: bool,
     ) -> Result<Option<(usize, u128)>, Error> {
+        let mut access = access;
+        access.any =
+            access.object == Object::None && !self.domain.relevance.matters(self.thread, at);
+        let any = access.any;
         let event = self.push(Kind::Read(access), at, asynchronous, 0);
+        if let Some(answer) = self.given.as_mut().map(|given| given.next().unwrap_or(0)) {
+            if let Some(access) = self.events[event].access_mut() {
+                access.value = answer;
+            }
+            return Ok(Some((event, answer)));
+        }
+        if any {
+            return Ok(Some((event, 0)));
+        }
         let mut values = self.domain.values(&self.events[event], &self.events[..event])?;
         if let Some(known) = self.state_before(event) {
             values = values.iter().copied().filter(|value| known.may_become(*value)).collect();
@@ -268,15 +285,39 @@ impl<'a> Run<'a> {
         if values.is_empty() {
             return Ok(None);
         }
-        if self.asked == self.path.len() {
-            self.path.push((0, values.len()));
-        }
-        let value = values[self.path[self.asked].0];
-        self.asked += 1;
+        let value = values[self.choose(values.len())];
         if let Some(access) = self.events[event].access_mut() {
             access.value = value;
         }
         Ok(Some((event, value)))
+    }
+
+    /// One of so many possibilities; the next run takes the next one.
+    fn choose(&mut self, possibilities: usize) -> usize {
+        if self.asked == self.path.len() {
+            self.path.push((0, possibilities));
+        }
+        self.asked += 1;
+        self.path[self.asked - 1].0
+    }
+
+    /// The own vote, and a result that the votes of others could lead to. Whether they do is known
+    /// when the threads meet.
+    fn ballot(&mut self, vote: Vote, count: Option<u32>) -> Ballot {
+        let own = (self.registers[vote.own.0] != 0) != vote.own.1;
+        let members = self.program.threads.iter().filter(|t| t.place.cta == self.code.place.cta);
+        let others = count.unwrap_or(members.count() as u32).saturating_sub(1);
+        if let Some(answer) = self.given.as_mut().map(|given| given.next().unwrap_or(0)) {
+            return Ballot { op: vote.op, own, result: answer as u32 };
+        }
+        let yes = u32::from(own);
+        let (least, most) = match vote.op {
+            Poll::And => (if others == 0 { yes } else { 0 }, yes),
+            Poll::Or => (yes, if others == 0 { yes } else { 1 }),
+            Poll::Popc => (yes, yes + others),
+        };
+        let result = least + self.choose((most - least + 1) as usize) as u32;
+        Ballot { op: vote.op, own, result }
     }
 
     /// The bit of a read in dependency sets; past 127 reads they share the last one.
@@ -301,6 +342,9 @@ impl<'a> Run<'a> {
         // Where the new value tells the old one (and on mbarrier objects, whose operations are ordered
         // one after the other), an operation cannot have fed itself: values stay few.
         let chained = injective || access.object != Object::None;
+        let chained = chained
+            && self.given.is_none()
+            && self.events[read].access().is_some_and(|access| !access.any);
         let origins =
             if chained { self.domain.origins(&self.events[read], old) } else { Rc::new([0]) };
         if origins.is_empty() {
@@ -311,6 +355,7 @@ impl<'a> Run<'a> {
             value: Type { bytes: access.bytes, signed: false }.wrap(new(old)),
             order: order.of_write(),
             partner: Some(read),
+            any: false,
             ..access
         };
         let write = self.push(Kind::Write(writing), at, asynchronous, sources | Self::bit(read));
@@ -372,21 +417,22 @@ impl<'a> Run<'a> {
             }
             Op::Barrier { id, count, waits, vote } => {
                 let barrier = Barrier::Block(self.value(*id) as u32, *count);
-                self.push(Kind::Arrive(barrier), at, false, 0);
+                let ballot = vote.map(|vote| self.ballot(vote, *count));
+                let sources = vote.map_or(0, |vote| self.sources[vote.own.0]);
+                self.push(Kind::Arrive(barrier, ballot), at, false, sources);
                 if *waits {
                     self.step += 1;
-                    self.push(Kind::Wait(barrier), at, false, 0);
-                }
-                if let Some((to, own, negated)) = *vote {
-                    let value = u128::from((self.registers[own] != 0) != negated);
-                    self.set(to, value, self.sources[own]);
+                    let wait = self.push(Kind::Wait(barrier, ballot), at, false, 0);
+                    if let (Some(vote), Some(ballot)) = (vote, ballot) {
+                        self.set(vote.to, ballot.result.into(), Self::bit(wait));
+                    }
                 }
             }
             Op::ClusterArrive(releases) => {
-                self.push(Kind::Arrive(Barrier::Cluster(*releases)), at, false, 0);
+                self.push(Kind::Arrive(Barrier::Cluster(*releases), None), at, false, 0);
             }
             Op::ClusterWait => {
-                self.push(Kind::Wait(Barrier::Cluster(true)), at, false, 0);
+                self.push(Kind::Wait(Barrier::Cluster(true), None), at, false, 0);
             }
             Op::Mbarrier(operation, order, address) => {
                 return self.mbarrier(operation, *order, *address, at);
@@ -420,6 +466,7 @@ impl<'a> Run<'a> {
                 };
                 return self.copy(copy, mbarrier.map(Completion::Mbarrier), at);
             }
+            Op::CopyArrive(mbarrier, raises) => return self.copies_arrive(*mbarrier, *raises, at),
             Op::CommitGroup(group) => self.groups_of(*group).commit(),
             Op::WaitGroup { group, stay, read } => {
                 let wait = self.push(Kind::Local, at, false, 0);

@@ -77,7 +77,9 @@ impl Run<'_> {
                     value = word.wrap(value.wrapping_add(old));
                     sources |= Self::bit(event);
                     own.push(event);
-                    origins = self.domain.origins(&self.events[event], old);
+                    if self.given.is_none() {
+                        origins = self.domain.origins(&self.events[event], old);
+                    }
                     if origins.is_empty() {
                         return Ok(End::Cut);
                     }

@@ -177,12 +177,68 @@ fn what_was_set_up_wrongly_is_an_error() {
 }
 
 #[test]
-fn threads_of_one_warp_are_not_modelled_together() {
-    let module = module(".param .u64 p", &format!("{REGISTERS}\nbar.warp.sync -1;"));
-    let arguments = || vec![at("out")];
-    let apart = setup(vec![thread(0, 31, arguments()), thread(0, 32, arguments())]);
-    assert!(extract(&module, &apart).is_ok());
-    let together = setup(vec![thread(0, 0, arguments()), thread(0, 31, arguments())]);
-    let text = error(&module, &together);
-    assert!(text.contains("threads of one warp are not modelled together"), "{text}");
+fn threads_of_one_warp_meet_at_their_barrier() {
+    let body = |mask: &str| {
+        format!(
+            "{REGISTERS}
+             mov.u32 %r3, memory;
+             mov.u32 %r1, %tid.x;
+             setp.eq.u32 %p1, %r1, 0;
+             @%p1 st.weak.shared.u32 [%r3], 7;
+             bar.warp.sync {mask};
+             @%p1 bra END;
+             ld.weak.shared.u32 %r2, [%r3];
+             add.u32 %r2, %r2, 1;
+             ld.param.u64 %rd1, [p];
+             st.weak.global.u32 [%rd1], %r2;
+             END:"
+        )
+    };
+    let kernel = module(".param .u64 p", &body("-1"));
+    let threads = |second: u64| {
+        let arguments = || vec![at("out")];
+        setup(vec![thread(0, 0, arguments()), thread(0, second, arguments())])
+    };
+    assert!(!ends_with(&kernel, &threads(31), 1), "one warp: the store is seen");
+    assert!(ends_with(&kernel, &threads(31), 8), "one warp");
+    assert!(ends_with(&kernel, &threads(32), 1), "two warps: it may not be");
+    let half = module(".param .u64 p", &body("3"));
+    assert!(error(&half, &threads(31)).contains("the mask of a whole warp, -1"));
+}
+
+#[test]
+fn of_a_warp_one_thread_is_elected() {
+    let text = format!(
+        "{REGISTERS}
+         elect.sync _|%p1, -1;
+         ld.param.u64 %rd1, [p];
+         @%p1 red.relaxed.gpu.global.add.u32 [%rd1], 1;"
+    );
+    let kernel = module(".param .u64 p", &text);
+    let threads =
+        |tids: &[u64]| setup(tids.iter().map(|tid| thread(0, *tid, vec![at("out")])).collect());
+    for (tids, count) in [(&[0, 1, 31][..], 1), (&[0, 32], 2), (&[33, 40, 64], 2)] {
+        assert!(ends_with(&kernel, &threads(tids), count), "{tids:?}");
+        assert!(!ends_with(&kernel, &threads(tids), count + 1), "{tids:?}");
+    }
+}
+
+#[test]
+fn the_threads_of_a_block_vote() {
+    let text = format!(
+        "{REGISTERS}
+         mov.u32 %r1, %tid.x;
+         setp.eq.u32 %p1, %r1, 32;
+         bar.red.or.pred %p2, 0, %p1;
+         ld.param.u64 %rd1, [p];
+         @%p2 red.relaxed.gpu.global.add.u32 [%rd1], 1;"
+    );
+    let kernel = module(".param .u64 p", &text);
+    let threads =
+        |tids: &[u64]| setup(tids.iter().map(|tid| thread(0, *tid, vec![at("out")])).collect());
+    // One of them says yes, and all are told; none says yes.
+    assert!(ends_with(&kernel, &threads(&[0, 32, 64]), 3));
+    assert!(!ends_with(&kernel, &threads(&[0, 32, 64]), 1));
+    assert!(ends_with(&kernel, &threads(&[0, 64]), 0));
+    assert!(!ends_with(&kernel, &threads(&[0, 64]), 1));
 }

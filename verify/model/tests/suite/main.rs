@@ -1,5 +1,6 @@
 //! Tests of the memory model as a whole: the corpus, a second implementation, mutants of the checker.
 
+mod barriers;
 mod choices;
 mod corpus;
 mod families;

@@ -42,7 +42,11 @@ fn killers() -> BTreeMap<&'static str, Option<String>> {
     let killer = |clause: Clause| {
         let options = Options { clauses: Clauses::without(clause), ..Options::default() };
         let mut pairs = tests.iter().zip(&usual);
-        let found = pairs.find(|((_, test), usual)| answer(&options, test) != **usual);
+        // No verdict is none at all: such a file does not see the clause.
+        let found = pairs.find(|((_, test), usual)| {
+            let answer = answer(&options, test);
+            answer.is_ok() && answer != **usual
+        });
         (clause.name(), found.map(|((file, _), _)| file.clone()))
     };
     // Two halves at once: the longest of these tests.

@@ -1,4 +1,4 @@
-//! Instructions on mbarriers, the cluster's barrier, asynchronous copies and tensor memory.
+//! Instructions on mbarriers, asynchronous copies and tensor memory.
 
 use super::super::LitmusError;
 use super::{Qualifiers, Reader, ZERO};
@@ -8,22 +8,6 @@ use crate::program::{
     Tcgen05, Type, Window,
 };
 use crate::scope::Scope;
-
-pub(super) fn cluster_barrier(q: &mut Qualifiers<'_>) -> Result<Op, LitmusError> {
-    q.take("aligned");
-    if q.take("wait") {
-        q.take("acquire");
-        return Ok(Op::ClusterWait);
-    }
-    if !q.take("arrive") {
-        return Err(q.error("`barrier.cluster.arrive` or `barrier.cluster.wait`"));
-    }
-    let relaxed = q.take("relaxed");
-    if !relaxed {
-        q.take("release");
-    }
-    Ok(Op::ClusterArrive(!relaxed))
-}
 
 pub(super) fn mbarrier(
     q: &mut Qualifiers<'_>,
@@ -212,9 +196,18 @@ fn copy_async(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result
     if q.take("wait_all") {
         return Ok(Op::WaitGroup { group: Group::Threads, stay: None, read: false });
     }
+    if q.take("mbarrier") {
+        if !q.take("arrive") || !q.take("b64") {
+            return Err(q.error("`cp.async.mbarrier.arrive.b64` or `.noinc.b64`"));
+        }
+        let raises = !q.take("noinc");
+        let mbarrier = reader.mbarrier()?;
+        reader.within(Window::SharedCta);
+        return Ok(Op::CopyArrive(mbarrier, raises));
+    }
     if !q.take("ca") && !q.take("cg") {
         return Err(q.error(
-            "`cp.async.ca`, `.cg`, `.commit_group`, `.wait_group`, `.wait_all` or `.bulk…`",
+            "`cp.async.ca`, `.cg`, `.commit_group`, `.wait_group`, `.wait_all`, `.mbarrier.arrive` or `.bulk…`",
         ));
     }
     q.take_one(&["L2::64B", "L2::128B", "L2::256B"]);
