@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod bundle;
+pub mod check;
 pub mod doctor;
 pub mod litmus;
 pub mod new;

@@ -46,6 +46,8 @@ enum Command {
     Test(commands::test::Arguments),
     /// Compile an example's kernels to PTX, a cubin or SASS
     Build(commands::build::Arguments),
+    /// Run a kernel of any PTX on the emulator, under many schedules
+    Check(commands::check::Arguments),
     /// Judge litmus tests by the memory model
     Litmus(commands::litmus::Arguments),
     /// Say what the builder found on this machine, what is missing and how to get it
@@ -62,6 +64,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => arguments.run(),
         Command::Test(arguments) => arguments.run(),
         Command::Build(arguments) => arguments.run(),
+        Command::Check(arguments) => arguments.run(),
         Command::Litmus(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),
         Command::New(arguments) => arguments.run(),

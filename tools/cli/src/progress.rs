@@ -34,6 +34,22 @@ impl Progress {
         Self { bar }
     }
 
+    /// Starts a bar for a task of so many equal parts, e.g. `checking k`.
+    pub fn counted(task: impl Into<String>, parts: u64) -> Self {
+        let progress = Self::start(task);
+        progress.bar.set_length(parts);
+        let style = ProgressStyle::with_template(
+            "{spinner} {prefix} [{bar:30}] {pos}/{len} ({elapsed}, {eta} left) {wide_msg}",
+        );
+        progress.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        progress
+    }
+
+    /// Says how many parts are done.
+    pub fn done(&self, parts: u64) {
+        self.bar.set_position(parts);
+    }
+
     /// Says which step of the task runs.
     pub fn step(&self, step: impl Into<String>) {
         self.bar.set_message(step.into());

@@ -30,7 +30,7 @@ const STEPS: u64 = 20_000_000_000;
 pub struct Options {
     /// Decides every choice of the scheduler; the same seed replays the same run.
     pub seed: u64,
-    /// When asynchronous operations take effect.
+    /// Which habits the runs may have.
     pub schedule: Schedule,
     /// Ends a launch with an error after this many thread-instructions; 20 billion by default.
     pub step_limit: Option<u64>,
@@ -61,15 +61,21 @@ impl Default for Options {
     }
 }
 
-/// When asynchronous operations take effect.
+/// Which habits a run may have; within them the seed decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// The seed chooses among the others and between.
+    /// The seed chooses among all habits.
     #[default]
     Seeded,
-    /// As soon as possible.
+    /// Warps are chosen uniformly, no kind of asynchronous operation is held back.
+    Uniform,
+    /// Warps have priorities, which change at a few random places.
+    Priorities,
+    /// One warp, and one kind of asynchronous operation, go on when nothing else can.
+    Starving,
+    /// Asynchronous operations take effect as soon as possible.
     Early,
-    /// Only when nothing else can run.
+    /// They take effect only when nothing else can run.
     Late,
 }
 

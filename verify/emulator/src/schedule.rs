@@ -66,18 +66,26 @@ impl Settings {
         let starved = kinds[pick(&[0, 0, 1, 2, 2, 3])];
         Settings {
             seed: options.seed,
-            starved: if options.schedule == Schedule::Seeded { starved } else { Starved::Nobody },
+            starved: match options.schedule {
+                Schedule::Seeded => starved,
+                Schedule::Starving => kinds[pick(&[1, 2, 3])],
+                _ => Starved::Nobody,
+            },
             agents: match options.schedule {
-                Schedule::Seeded => agents,
                 Schedule::Early => 1,
                 Schedule::Late => 0,
+                _ => agents,
             },
             switch,
             budget: pick(&[256, 1024, 4096]) as u32,
             stale: pick(&[2, 4, 8, 0]),
             order: match (options.schedule, pick(&[0, 0, 0, 1, 2])) {
-                (Schedule::Seeded, 1) => Habit::Priorities { change: pick(&[8, 64, 512]) },
-                (Schedule::Seeded, 2) => Habit::Last(pick(&[0, 1, 2, 3, 4, 5, 6, 7]) as u32),
+                (Schedule::Seeded, 1) | (Schedule::Priorities, _) => {
+                    Habit::Priorities { change: pick(&[8, 64, 512]) }
+                }
+                (Schedule::Seeded, 2) | (Schedule::Starving, _) => {
+                    Habit::Last(pick(&[0, 1, 2, 3, 4, 5, 6, 7]) as u32)
+                }
                 _ => Habit::Uniform,
             },
             limit: options.step_limit.unwrap_or(u64::MAX),

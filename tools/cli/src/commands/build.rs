@@ -41,7 +41,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Emit {
-    /// The finished PTX
+    /// The finished PTX; beside a file also its source lines, with the ending .lines
     Ptx,
     /// Machine code, from ptxas
     Cubin,
@@ -78,6 +78,12 @@ impl Arguments {
             return Ok(exit_code::SUCCESS);
         };
         fs::write(file, &bytes).map_err(|error| Failure::file("write", file, &error))?;
+        if self.emit == Emit::Ptx {
+            // Where `check` looks for the way back to the source.
+            let lines = file.with_extension("lines");
+            fs::copy(&binary.lines, &lines)
+                .map_err(|error| Failure::file("write", &lines, &error))?;
+        }
         if self.json {
             output::line(format_args!("{:#}", as_json(file, &binary)))?;
         } else {

@@ -1,0 +1,306 @@
+//! `baton check`: a kernel of any PTX, under many schedules.
+//!
+//! A launch description ([`spec`]) says with what the kernel is launched and what is to come out.
+//! Every schedule runs on an emulated device of its own ([`search`]); what they find is told for
+//! people ([`report`]), for programs (`--json`, an object a line) and for code hosts ([`sarif`]).
+
+pub mod element;
+mod report;
+mod sarif;
+mod search;
+mod setup;
+pub mod spec;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use baton_emulator::explore::Log;
+use baton_emulator::{Error, Fault, Options, Program, Schedule};
+use baton_ptx::lines::LineTable;
+use clap::{Args, ValueEnum};
+
+use self::report::Report;
+use self::search::{Case, Least};
+use self::setup::Setup;
+use self::spec::{Spec, SpecError};
+use crate::progress::Progress;
+use crate::{Failure, Result, exit_code, output};
+
+/// Thread-instructions of a run unless the description says otherwise: about a quarter of a minute.
+const STEPS: u64 = 1_000_000_000;
+
+/// Runs of an exhaustive search at most, unless `--schedules` says otherwise.
+const EXHAUSTIVE: u64 = 100_000;
+
+/// `baton check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 no error was found (warnings may be), 1 errors were found, 2 the command line, the \
+PTX or the launch description cannot be used, 5 a file cannot be read or written.\n\
+docs/emulator.md describes launch descriptions and how to read a report.")]
+pub struct Arguments {
+    /// PTX, from any compiler
+    file: PathBuf,
+
+    /// The kernel, where the file has several
+    #[arg(long)]
+    kernel: Option<String>,
+
+    /// The launch description, a TOML file
+    #[arg(long, value_name = "SPEC")]
+    launch: PathBuf,
+
+    /// Schedules to run [default: 100; with --exhaust: at most 100000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    schedules: Option<u64>,
+
+    /// The first seed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Habits of the schedules
+    #[arg(long, value_enum, default_value_t = Policy::Seeded)]
+    policy: Policy,
+
+    /// Points where practice and text disagree are errors rather than warnings
+    #[arg(long)]
+    strict: bool,
+
+    /// Run every schedule that differs from the plain one in at most so many decisions
+    #[arg(long, value_name = "DECISIONS", conflicts_with = "replay")]
+    exhaust: Option<usize>,
+
+    /// Write the fewest decisions that still show the first error
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+
+    /// Run once: with this seed, or with the decisions of this log
+    #[arg(long, value_name = "SEED|LOG", conflicts_with_all = ["schedules", "seed"])]
+    replay: Option<String>,
+
+    /// Source lines of the PTX [default: FILE with the ending .lines, where there is one]
+    #[arg(long, value_name = "FILE")]
+    lines: Option<PathBuf>,
+
+    /// One JSON object a line: each finding, then a summary
+    #[arg(long)]
+    json: bool,
+
+    /// Write the findings as SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+}
+
+/// [`Schedule`], as the command line names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Policy {
+    /// The seed chooses one of the others, and how strongly
+    Seeded,
+    /// Warps are chosen uniformly
+    Random,
+    /// Warps have priorities that change a few times (PCT)
+    Pct,
+    /// One warp and one kind of asynchronous operation go on when nothing else can
+    Starving,
+    /// Asynchronous operations take effect as soon as possible
+    Early,
+    /// They take effect when nothing else can run
+    Late,
+}
+
+impl From<Policy> for Schedule {
+    fn from(policy: Policy) -> Schedule {
+        match policy {
+            Policy::Seeded => Schedule::Seeded,
+            Policy::Random => Schedule::Uniform,
+            Policy::Pct => Schedule::Priorities,
+            Policy::Starving => Schedule::Starving,
+            Policy::Early => Schedule::Early,
+            Policy::Late => Schedule::Late,
+        }
+    }
+}
+
+impl Arguments {
+    /// Runs the command.
+    pub fn run(self) -> Result<u8> {
+        let ptx = text(&self.file)?;
+        let (case, kernel) = self.case(&ptx)?;
+        let mut options = Options {
+            seed: self.seed,
+            schedule: self.policy.into(),
+            strict: self.strict,
+            step_limit: Some(case.setup.steps.unwrap_or(STEPS)),
+            ..Options::default()
+        };
+        if let Some(replay) = &self.replay {
+            match replay.parse() {
+                Ok(seed) => options.seed = seed,
+                Err(_) => {
+                    let log = log(Path::new(replay))?;
+                    options.seed = log.seed;
+                    options.replay = Some(log.decisions());
+                }
+            }
+        }
+        let outcome = self.search(&case, &kernel, &options)?;
+        if let (Some(file), Some(least)) = (&self.log, &outcome.log) {
+            write(file, &least.log.to_string())?;
+        }
+        let report = Report::new(&self.file, &ptx, &kernel, &outcome, options.strict);
+        if let Some(file) = &self.sarif {
+            write(file, &format!("{:#}\n", sarif::log(&report)))?;
+        }
+        if self.json {
+            report.json().iter().try_for_each(output::line)?;
+        } else {
+            output::text(report.text(&self.again(&report)))?;
+        }
+        let failed = outcome.errors().next().is_some();
+        Ok(if failed { exit_code::FAILED } else { exit_code::SUCCESS })
+    }
+
+    fn search(&self, case: &Case, kernel: &str, options: &Options) -> Result<search::Outcome> {
+        let cannot = |error: Error| cannot_run(&self.file, &error);
+        if self.replay.is_some() {
+            return search::replay(case, options).map_err(cannot);
+        }
+        let task = format!("checking {kernel}");
+        if let Some(deviations) = self.exhaust {
+            let most = self.schedules.unwrap_or(EXHAUSTIVE);
+            let progress = Progress::counted(task, most);
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            return search::exhaust(case, options, deviations, most, &progress).map_err(cannot);
+        }
+        let count = self.schedules.unwrap_or(100);
+        let progress = Progress::counted(task, count);
+        let mut outcome = search::schedules(case, options, count, &progress).map_err(cannot)?;
+        let first = outcome.errors().min_by_key(|entry| entry.seed).cloned();
+        if let Some(first) = first {
+            progress.step("looking for the fewest decisions that show it");
+            outcome.log = search::minimise(case, options, &first).map_err(cannot)?;
+        }
+        Ok(outcome)
+    }
+
+    /// The program with its launch, and the name of the kernel.
+    fn case(&self, ptx: &str) -> Result<(Case, String)> {
+        let name = self.file.display().to_string();
+        let program = Program::load(ptx, &name, self.lines()?)
+            .map_err(|error| cannot_run(&self.file, &error))?;
+        let kernels: Vec<String> = program.kernels().map(str::to_owned).collect();
+        let kernel = match (&self.kernel, &kernels[..]) {
+            (Some(kernel), all) if all.contains(kernel) => kernel.clone(),
+            (Some(kernel), all) => {
+                let near = all.iter().max_by(|a, b| {
+                    strsim::jaro_winkler(a, kernel).total_cmp(&strsim::jaro_winkler(b, kernel))
+                });
+                let help =
+                    near.map_or_else(String::new, |near| format!("did you mean `{near}`?\n"));
+                return Err(Failure::usage(format!("`{name}` has no kernel `{kernel}`"))
+                    .help(format!("{help}all of them: {}", list(all))));
+            }
+            (None, [kernel]) => kernel.clone(),
+            (None, all) => {
+                return Err(Failure::usage(format!("`{name}` has {} kernels", all.len()))
+                    .help(format!("choose one by --kernel: {}", list(all))));
+            }
+        };
+        let file = &self.launch;
+        let source = text(file)?;
+        let wrong = |error: SpecError| not_a_spec(file, &source, &error);
+        let spec = Spec::parse(&source).map_err(wrong)?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let setup = Setup::new(&spec, folder, program.module(), &kernel).map_err(wrong)?;
+        Ok((Case { program, setup }, kernel))
+    }
+
+    fn lines(&self) -> Result<Option<LineTable>> {
+        let beside = self.file.with_extension("lines");
+        let file = match &self.lines {
+            Some(file) => file,
+            None if beside.is_file() => &beside,
+            None => return Ok(None),
+        };
+        let table = LineTable::parse(&text(file)?).map_err(|error| {
+            Failure::usage(format!("`{}` cannot be used", file.display())).because(error)
+        })?;
+        Ok(Some(table))
+    }
+
+    /// The command that shows the first error again.
+    fn again(&self, report: &Report) -> String {
+        let mut command = format!(
+            "baton check {} --kernel {} --launch {}",
+            self.file.display(),
+            report.kernel,
+            self.launch.display()
+        );
+        if self.strict {
+            command += " --strict";
+        }
+        if self.policy != Policy::Seeded
+            && let Some(policy) = self.policy.to_possible_value()
+        {
+            command += &format!(" --policy {}", policy.get_name());
+        }
+        match (&self.log, &report.outcome.log, report.first()) {
+            (Some(file), Some(_), _) => command + &format!(" --replay {}", file.display()),
+            (None, Some(Least { log, .. }), _) if self.exhaust.is_some() => {
+                command + &format!(" --exhaust {}", log.deviations.len())
+            }
+            (_, _, Some(entry)) => command + &format!(" --replay {}", entry.seed),
+            _ => command,
+        }
+    }
+}
+
+fn list(kernels: &[String]) -> String {
+    if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") }
+}
+
+fn text(file: &Path) -> Result<String> {
+    let bytes = fs::read(file).map_err(|error| Failure::file("read", file, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        Failure::usage(format!("`{}` is no text", file.display()))
+            .because(format!("byte {place} is not part of a character in UTF-8"))
+    })
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).map_err(|error| Failure::file("write", file, &error))
+}
+
+fn log(file: &Path) -> Result<Log> {
+    text(file)?.parse().map_err(|error| {
+        Failure::usage(format!("`{}` is no log of decisions", file.display()))
+            .because(error)
+            .help("give a seed, or a file that --log wrote")
+    })
+}
+
+/// A description that cannot be used: file, line, column, the line itself, and what to do.
+fn not_a_spec(file: &Path, source: &str, error: &SpecError) -> Failure {
+    let (line, column) = error.place(source);
+    let place = format!("{}:{line}:{column}", file.display());
+    let failure = Failure::usage(format!("{place}: {}", error.problem)).help(&error.help);
+    match source.lines().nth(line - 1) {
+        Some(text) if !text.trim().is_empty() => {
+            failure.because(format!("it says `{}`", text.trim()))
+        }
+        _ => failure,
+    }
+}
+
+/// What is no finding about the kernel.
+fn cannot_run(file: &Path, error: &Error) -> Failure {
+    let failure = Failure::usage(format!("`{}` cannot be run", file.display())).because(error);
+    match error {
+        Error::Fault(failed) if matches!(failed.fault, Fault::Unknown { .. }) => {
+            failure.help("docs/emulator.md lists what the emulator does not execute")
+        }
+        Error::Launch { .. } => failure.help("change the launch description"),
+        _ => failure,
+    }
+}

@@ -1,0 +1,401 @@
+//! Many schedules of one launch: what each finds, and the fewest decisions that show the first.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use baton_emulator::explore::{self, Log};
+use baton_emulator::{
+    Deadlock, Decision, Error, Failure as Faulted, Fault, Hazard, Machine, Options, Program,
+    Severity, Site,
+};
+use rayon::prelude::*;
+
+use super::setup::Setup;
+use crate::progress::Progress;
+
+/// Runs that the search for the fewest decisions may make, and how long it may take.
+const MINIMISING: usize = 300;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Seeds that are shared out among the cores at a time.
+const CHUNK: u64 = 4096;
+
+/// A kernel with its launch.
+#[derive(Debug)]
+pub struct Case {
+    /// Its module.
+    pub program: Program,
+    /// Its launch.
+    pub setup: Setup,
+}
+
+/// What can be wrong with a run.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// Two accesses without the order that they need.
+    Hazard(Box<Hazard>),
+    /// An instruction that ended the run.
+    Fault(Box<Faulted>),
+    /// All wait.
+    Deadlock(Box<Deadlock>),
+    /// A run without an end.
+    Endless {
+        /// Thread-instructions.
+        steps: u64,
+    },
+    /// A buffer does not hold what it was to hold.
+    Wrong(Wrong),
+}
+
+/// Elements that differ from what was expected.
+#[derive(Clone, Debug)]
+pub struct Wrong {
+    /// The buffer.
+    pub buffer: String,
+    /// The first of them.
+    pub index: usize,
+    /// What it is.
+    pub got: String,
+    /// What it was to be.
+    pub expected: String,
+    /// How many there are, of how many.
+    pub differ: (usize, usize),
+}
+
+/// What makes two findings of different runs the same.
+pub type Key = (String, u32, u32);
+
+impl Finding {
+    /// The rule, or a word where there is none.
+    pub fn rule(&self) -> String {
+        match self {
+            Finding::Hazard(hazard) => hazard.rule.to_owned(),
+            Finding::Fault(failure) => {
+                let text = failure.fault.to_string();
+                let rule = text.split("(rule ").nth(1).and_then(|rest| rest.split(')').next());
+                rule.map_or_else(|| word(&failure.fault).to_owned(), str::to_owned)
+            }
+            Finding::Deadlock(_) => "deadlock".to_owned(),
+            Finding::Endless { .. } => "endless".to_owned(),
+            Finding::Wrong(_) => "wrong-result".to_owned(),
+        }
+    }
+
+    /// Whether it makes the check fail.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Finding::Hazard(hazard) => hazard.severity,
+            _ => Severity::Error,
+        }
+    }
+
+    /// Where it shows.
+    pub fn site(&self) -> Option<&Site> {
+        match self {
+            Finding::Hazard(hazard) => Some(&hazard.site),
+            Finding::Fault(failure) => Some(&failure.site),
+            Finding::Deadlock(deadlock) => deadlock.waiters.first().map(|waiter| &waiter.site),
+            Finding::Endless { .. } | Finding::Wrong(_) => None,
+        }
+    }
+
+    /// What makes it the same as another.
+    pub fn key(&self) -> Key {
+        let other = match self {
+            Finding::Hazard(hazard) => hazard.other.as_ref().map_or(0, |other| other.line),
+            _ => 0,
+        };
+        let rule = match self {
+            Finding::Wrong(wrong) => format!("wrong-result {}", wrong.buffer),
+            // Which wait is the first depends on the schedule.
+            Finding::Deadlock(_) => return ("deadlock".into(), 0, 0),
+            _ => self.rule(),
+        };
+        (rule, self.site().map_or(0, |site| site.line), other)
+    }
+}
+
+/// A word for a fault without a rule.
+fn word(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::OutOfBounds { .. } => "out-of-bounds",
+        Fault::Misaligned { .. } => "misaligned",
+        Fault::Trap => "trap",
+        Fault::Assert { .. } => "assertion",
+        _ => "fault",
+    }
+}
+
+/// What one run found.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// All that is wrong with it.
+    pub findings: Vec<Finding>,
+    /// Thread-instructions.
+    pub instructions: u64,
+    decisions: Vec<Decision>,
+}
+
+impl Case {
+    /// Runs once.
+    pub fn run(&self, options: Options) -> Result<Run, Error> {
+        let mut machine = Machine::new(options);
+        let (launch, addresses) = self.setup.prepare(&mut machine)?;
+        let mut run = Run::default();
+        match machine.launch(&self.program, &launch) {
+            Ok(report) => {
+                run.instructions = report.instructions;
+                run.findings.extend(report.hazards.into_iter().map(|h| Finding::Hazard(h.into())));
+                run.findings.extend(self.compare(&machine, &addresses)?);
+            }
+            Err(error) => {
+                let hazards = machine.after().hazards.iter().cloned();
+                run.findings.extend(hazards.map(|h| Finding::Hazard(h.into())));
+                run.findings.push(match error {
+                    Error::Fault(failure) if matches!(failure.fault, Fault::Unknown { .. }) => {
+                        return Err(Error::Fault(failure));
+                    }
+                    Error::Fault(failure) => Finding::Fault(failure),
+                    Error::Deadlock(deadlock) => Finding::Deadlock(deadlock),
+                    Error::StepLimit { limit, .. } => Finding::Endless { steps: limit },
+                    other => return Err(other),
+                });
+            }
+        }
+        run.decisions.clone_from(&machine.after().decisions);
+        Ok(run)
+    }
+
+    fn compare(&self, machine: &Machine, addresses: &[u64]) -> Result<Vec<Finding>, Error> {
+        let mut wrong = Vec::new();
+        for (buffer, &address) in self.setup.buffers.iter().zip(addresses) {
+            let Some((expected, tolerance)) = &buffer.expected else { continue };
+            let mut got = vec![0; expected.len()];
+            machine.read(address, &mut got)?;
+            if got == *expected {
+                continue;
+            }
+            let (element, size) = (buffer.element, buffer.element.bytes());
+            let pairs = || got.chunks_exact(size).zip(expected.chunks_exact(size));
+            let differs = |pair: &(&[u8], &[u8])| !element.agrees(pair.0, pair.1, *tolerance);
+            let differ = pairs().filter(differs).count();
+            if let Some((index, (got, expected))) = pairs().enumerate().find(|p| differs(&p.1)) {
+                wrong.push(Finding::Wrong(Wrong {
+                    buffer: buffer.name.clone(),
+                    index,
+                    got: element.decode(got).to_string(),
+                    expected: element.decode(expected).to_string(),
+                    differ: (differ, pairs().count()),
+                }));
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+/// A finding, in how many schedules it was, and the first of them.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// As the first schedule had it.
+    pub finding: Finding,
+    /// Schedules.
+    pub schedules: u64,
+    /// Of the first.
+    pub seed: u64,
+}
+
+/// What all schedules found.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Errors first, then by place.
+    pub entries: Vec<Entry>,
+    /// That ran.
+    pub schedules: u64,
+    /// Of all of them.
+    pub instructions: u64,
+    /// Of the first that failed, with as few decisions as were found.
+    pub log: Option<Least>,
+    /// Of an exhaustive search, whether it was complete.
+    pub complete: Option<bool>,
+}
+
+/// The fewest decisions with which a finding shows.
+#[derive(Clone, Debug)]
+pub struct Least {
+    /// To replay.
+    pub log: Log,
+    /// Decisions that the run made.
+    pub of: usize,
+}
+
+impl Outcome {
+    /// Entries that make the check fail.
+    pub fn errors(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.finding.severity() == Severity::Error)
+    }
+
+    fn new(found: BTreeMap<Key, Entry>, schedules: u64, instructions: u64) -> Outcome {
+        let mut entries: Vec<Entry> = found.into_values().collect();
+        entries.sort_by_key(|entry| {
+            let warning = entry.finding.severity() == Severity::Warning;
+            (warning, entry.finding.site().map_or(u32::MAX, |site| site.line))
+        });
+        Outcome { entries, schedules, instructions, ..Outcome::default() }
+    }
+}
+
+type Found = (BTreeMap<Key, Entry>, u64, u64);
+
+fn add(found: &mut BTreeMap<Key, Entry>, run: Run, seed: u64) {
+    let mut seen = Vec::new();
+    for finding in run.findings {
+        let key = finding.key();
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key.clone());
+        let entry =
+            found.entry(key).or_insert(Entry { finding: finding.clone(), schedules: 0, seed });
+        entry.schedules += 1;
+        if seed < entry.seed {
+            (entry.seed, entry.finding) = (seed, finding);
+        }
+    }
+}
+
+/// Runs `count` seeds from `options.seed` on, on all cores.
+///
+/// A run that reaches the limit of steps ends the search: the others would take as long.
+pub fn schedules(
+    case: &Case,
+    options: &Options,
+    count: u64,
+    progress: &Progress,
+) -> Result<Outcome, Error> {
+    let endless = AtomicBool::new(false);
+    let done = AtomicU64::new(0);
+    let one = |seed: u64| -> Result<Found, Error> {
+        let mut found = BTreeMap::new();
+        if endless.load(Ordering::Relaxed) {
+            return Ok((found, 0, 0));
+        }
+        let run = case.run(Options { seed, ..options.clone() })?;
+        if run.findings.iter().any(|f| matches!(f, Finding::Endless { .. })) {
+            endless.store(true, Ordering::Relaxed);
+        }
+        let instructions = run.instructions;
+        add(&mut found, run, seed);
+        progress.done(done.fetch_add(1, Ordering::Relaxed) + 1);
+        Ok((found, 1, instructions))
+    };
+    let join = |mut a: Found, b: Found| {
+        for (key, entry) in b.0 {
+            match a.0.entry(key) {
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(entry);
+                }
+                std::collections::btree_map::Entry::Occupied(mut place) => {
+                    let kept = place.get_mut();
+                    let schedules = kept.schedules + entry.schedules;
+                    if entry.seed < kept.seed {
+                        *kept = entry;
+                    }
+                    kept.schedules = schedules;
+                }
+            }
+        }
+        Ok((a.0, a.1 + b.1, a.2 + b.2))
+    };
+    let mut all: Found = (BTreeMap::new(), 0, 0);
+    let mut first = 0;
+    while first < count && !endless.load(Ordering::Relaxed) {
+        let end = count.min(first + CHUNK);
+        let found = (first..end)
+            .into_par_iter()
+            .map(|i| one(options.seed.wrapping_add(i)))
+            .try_reduce(|| (BTreeMap::new(), 0, 0), join)?;
+        all = join(all, found)?;
+        first = end;
+    }
+    Ok(Outcome::new(all.0, all.1, all.2))
+}
+
+/// Runs decisions that are given.
+pub fn replay(case: &Case, options: &Options) -> Result<Outcome, Error> {
+    let run = case.run(options.clone())?;
+    let instructions = run.instructions;
+    let mut found = BTreeMap::new();
+    add(&mut found, run, options.seed);
+    Ok(Outcome::new(found, 1, instructions))
+}
+
+/// Runs all combinations of at most `deviations` decisions that are not plain, at most `runs`,
+/// until one fails.
+pub fn exhaust(
+    case: &Case,
+    options: &Options,
+    deviations: usize,
+    runs: usize,
+    progress: &Progress,
+) -> Result<Outcome, Error> {
+    let mut found = BTreeMap::new();
+    let (mut instructions, mut done, mut broken) = (0, 0, None);
+    let searched = explore::exhaust(deviations, runs, |decisions| {
+        let replay = Some(decisions.to_vec());
+        match case.run(Options { replay, record: true, ..options.clone() }) {
+            Err(error) => {
+                broken = Some(error);
+                (true, Vec::new())
+            }
+            Ok(mut run) => {
+                instructions += run.instructions;
+                done += 1;
+                progress.done(done);
+                let decided = std::mem::take(&mut run.decisions);
+                let failed = run.findings.iter().any(|f| f.severity() == Severity::Error);
+                add(&mut found, run, options.seed);
+                (failed, decided)
+            }
+        }
+    });
+    if let Some(error) = broken {
+        return Err(error);
+    }
+    let mut outcome = Outcome::new(found, searched.runs as u64, instructions);
+    outcome.complete = Some(searched.complete);
+    outcome.log = searched
+        .failed
+        .map(|decisions| Least { of: decisions.len(), log: Log::new(options.seed, &decisions) });
+    Ok(outcome)
+}
+
+/// Finds few decisions with which the first failing seed still shows its finding.
+pub fn minimise(case: &Case, options: &Options, entry: &Entry) -> Result<Option<Least>, Error> {
+    // An endless run would be repeated, each time to its end.
+    if matches!(entry.finding, Finding::Endless { .. }) {
+        return Ok(None);
+    }
+    let key = entry.finding.key();
+    let options = Options { seed: entry.seed, ..options.clone() };
+    let run = case.run(Options { record: true, ..options.clone() })?;
+    let decided: Vec<u32> = run.decisions.iter().map(|decision| decision.value).collect();
+    // What does not end under other decisions does not show the finding.
+    let steps = match run.instructions {
+        0 => u64::MAX,
+        instructions => instructions.saturating_mul(4).max(1_000_000),
+    };
+    let limit = options.step_limit.map_or(steps, |limit| limit.min(steps));
+    let start = Instant::now();
+    let least = explore::minimise(&decided, MINIMISING, |candidate| {
+        start.elapsed() < PATIENCE
+            && case
+                .run(Options {
+                    replay: Some(candidate.to_vec()),
+                    step_limit: Some(limit),
+                    ..options.clone()
+                })
+                .is_ok_and(|run| run.findings.iter().any(|finding| finding.key() == key))
+    });
+    Ok(Some(Least { log: Log::new(entry.seed, &least), of: decided.len() }))
+}

@@ -1,0 +1,369 @@
+//! From a launch description to memory and parameters: what a kernel and the files say about it.
+//!
+//! Files are read once; each schedule then gets a device of its own with the same contents, so that
+//! addresses are the same in all of them.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use baton_emulator::tensor_map::{TENSOR_MAP_BYTES, encode};
+use baton_emulator::{Error, Launch, Machine};
+use baton_ptx::{FunctionKind, Module, Param};
+use half::{bf16, f16};
+use toml::Spanned;
+
+use super::element::Element;
+use super::spec::{Argument, Buffer, Fill, MEMORY, Spec, SpecError, TensorMap, Word};
+
+/// Alignment of buffers, as `cudaMalloc` has it.
+const ALIGNMENT: u64 = 256;
+
+/// A launch, ready for any number of devices.
+#[derive(Debug)]
+pub struct Setup {
+    /// All but the parameters, which depend on addresses.
+    launch: Launch,
+    /// Ends a run.
+    pub steps: Option<u64>,
+    /// In the order of their addresses.
+    pub buffers: Vec<Contents>,
+    parameters: Vec<Parameter>,
+}
+
+/// A buffer.
+#[derive(Debug)]
+pub struct Contents {
+    /// Its name.
+    pub name: String,
+    /// Of its elements.
+    pub element: Element,
+    bytes: u64,
+    /// What it holds at first, unless nothing was written.
+    initial: Option<Vec<u8>>,
+    /// What it is to hold, and how nearly.
+    pub expected: Option<(Vec<u8>, f64)>,
+}
+
+#[derive(Debug)]
+enum Parameter {
+    Bytes(Vec<u8>),
+    /// A place in a buffer.
+    Address(usize, u64),
+    /// A structure: where each field lies, and all its bytes.
+    Fields(Vec<(usize, Parameter)>, usize),
+    /// A map of a buffer: by value, or its address.
+    Map {
+        map: Box<TensorMap>,
+        buffer: usize,
+        by_address: bool,
+    },
+}
+
+impl Setup {
+    /// Checks a description against a kernel, and reads the files that it names, which lie beside
+    /// it in `folder`.
+    pub fn new(
+        spec: &Spec,
+        folder: &Path,
+        module: &Module,
+        kernel: &str,
+    ) -> Result<Setup, SpecError> {
+        let mut buffers = Vec::new();
+        let mut total = 0;
+        for (name, buffer) in &spec.buffers {
+            let contents = contents(name, buffer, folder)?;
+            total += contents.bytes;
+            if total > MEMORY {
+                return Err(SpecError::new(
+                    buffer.span(),
+                    format!("with this buffer the launch has {total} bytes of global memory"),
+                    format!("use at most {MEMORY}; each schedule that runs has its own memory"),
+                ));
+            }
+            buffers.push(contents);
+        }
+        let index = |name: &str| buffers.iter().position(|b| b.name == name).unwrap_or_default();
+
+        let entry = module.function(kernel).filter(|f| f.kind == FunctionKind::Entry);
+        let declared: &[Param] = entry.map_or(&[], |entry| &entry.params);
+        if declared.len() != spec.arguments.len() {
+            let (wanted, given) = (declared.len(), spec.arguments.len());
+            let span = spec.arguments.last().map_or(0..0, Spanned::span);
+            let list: Vec<String> = declared.iter().map(shown).collect();
+            return Err(SpecError::new(
+                span,
+                format!("{given} arguments, and `{kernel}` takes {wanted}"),
+                match &list[..] {
+                    [] => "leave `arguments` out".to_owned(),
+                    list => format!("give one for each parameter: {}", list.join(", ")),
+                },
+            ));
+        }
+        let mut parameters = Vec::new();
+        for (argument, declared) in spec.arguments.iter().zip(declared) {
+            let parameter = match argument.get_ref() {
+                Argument::TensorMap(name) => {
+                    let Some(map) = spec.tensor_maps.get(name) else { continue };
+                    let buffer = index(&map.get_ref().buffer);
+                    inside(map, &buffers[buffer])?;
+                    let map = Box::new(map.get_ref().clone());
+                    Parameter::Map { map, buffer, by_address: declared.bytes == 8 }
+                }
+                value => plain(value, &argument.span(), &buffers)?,
+            };
+            let given = parameter.bytes() as u64;
+            if given != declared.bytes {
+                return Err(SpecError::new(
+                    argument.span(),
+                    format!("{given} bytes for the parameter {}", shown(declared)),
+                    format!("give an argument of {} bytes", declared.bytes),
+                ));
+            }
+            parameters.push(parameter);
+        }
+        let launch = Launch {
+            kernel: kernel.to_owned(),
+            grid: spec.grid.get_ref().get(),
+            block: spec.block.get_ref().get(),
+            cluster: spec.cluster.as_ref().map_or([0; 3], |cluster| cluster.get_ref().get()),
+            dynamic_shared: spec.shared.as_ref().map_or(0, |shared| *shared.get_ref()),
+            params: Vec::new(),
+        };
+        let steps = spec.steps.as_ref().map(|steps| *steps.get_ref());
+        Ok(Setup { launch, steps, buffers, parameters })
+    }
+
+    /// Fills a new device; gives the launch, and the addresses of the buffers.
+    pub fn prepare(&self, machine: &mut Machine) -> Result<(Launch, Vec<u64>), Error> {
+        let mut addresses = Vec::new();
+        for buffer in &self.buffers {
+            let address = machine.alloc(buffer.bytes.max(1), ALIGNMENT)?;
+            if let Some(initial) = &buffer.initial {
+                machine.write(address, initial)?;
+            }
+            addresses.push(address);
+        }
+        let mut launch = self.launch.clone();
+        for parameter in &self.parameters {
+            launch.params.push(match parameter {
+                Parameter::Map { map, buffer, by_address } => {
+                    let desc = map.desc(addresses[*buffer] + map.offset).map_err(Error::Host)?;
+                    let bytes = encode(&desc).map_err(|error| Error::Host(error.to_string()))?;
+                    if *by_address {
+                        let address = machine.alloc(TENSOR_MAP_BYTES as u64, ALIGNMENT)?;
+                        machine.write(address, &bytes)?;
+                        address.to_le_bytes().to_vec()
+                    } else {
+                        bytes.to_vec()
+                    }
+                }
+                value => value.value(&addresses),
+            });
+        }
+        Ok((launch, addresses))
+    }
+}
+
+impl Parameter {
+    fn bytes(&self) -> usize {
+        match self {
+            Parameter::Bytes(bytes) => bytes.len(),
+            Parameter::Fields(_, bytes) => *bytes,
+            Parameter::Map { by_address: false, .. } => TENSOR_MAP_BYTES,
+            Parameter::Address(..) | Parameter::Map { .. } => 8,
+        }
+    }
+
+    /// What it is once the buffers have addresses; maps have their own way.
+    fn value(&self, addresses: &[u64]) -> Vec<u8> {
+        match self {
+            Parameter::Bytes(bytes) => bytes.clone(),
+            Parameter::Address(buffer, offset) => {
+                (addresses[*buffer] + offset).to_le_bytes().to_vec()
+            }
+            Parameter::Fields(fields, bytes) => {
+                let mut all = vec![0; *bytes];
+                for (at, field) in fields {
+                    let value = field.value(addresses);
+                    all[*at..at + value.len()].copy_from_slice(&value);
+                }
+                all
+            }
+            Parameter::Map { .. } => Vec::new(),
+        }
+    }
+}
+
+/// Scalars, pointers, and structures of them.
+fn plain(
+    argument: &Argument,
+    span: &Range<usize>,
+    buffers: &[Contents],
+) -> Result<Parameter, SpecError> {
+    match argument {
+        Argument::Pointer(pointer) => {
+            let (name, offset) = pointer.get();
+            let buffer = buffers.iter().position(|b| b.name == name).unwrap_or_default();
+            let bytes = buffers[buffer].bytes;
+            if offset > bytes {
+                return Err(SpecError::new(
+                    span.clone(),
+                    format!("the offset {offset} lies outside of `{name}`"),
+                    format!("`{name}` has {bytes} bytes"),
+                ));
+            }
+            Ok(Parameter::Address(buffer, offset))
+        }
+        Argument::Fields(fields) => {
+            let (mut at, mut widest, mut placed) = (0usize, 1, Vec::new());
+            for field in fields {
+                let value = plain(field, span, buffers)?;
+                let align = if matches!(field, Argument::Bytes(_)) { 1 } else { value.bytes() };
+                at = at.next_multiple_of(align);
+                widest = widest.max(align);
+                let bytes = value.bytes();
+                placed.push((at, value));
+                at += bytes;
+            }
+            Ok(Parameter::Fields(placed, at.next_multiple_of(widest)))
+        }
+        scalar => Ok(Parameter::Bytes(bytes(scalar))),
+    }
+}
+
+/// A parameter as messages name it.
+fn shown(param: &Param) -> String {
+    format!("`{}` ({} bytes)", param.name, param.bytes)
+}
+
+fn bytes(scalar: &Argument) -> Vec<u8> {
+    match scalar {
+        Argument::U8(value) => value.to_le_bytes().to_vec(),
+        Argument::U16(value) => value.to_le_bytes().to_vec(),
+        Argument::U32(value) => value.to_le_bytes().to_vec(),
+        Argument::U64(value) => value.to_le_bytes().to_vec(),
+        Argument::I8(value) => value.to_le_bytes().to_vec(),
+        Argument::I16(value) => value.to_le_bytes().to_vec(),
+        Argument::I32(value) => value.to_le_bytes().to_vec(),
+        Argument::I64(value) => value.to_le_bytes().to_vec(),
+        Argument::F16(value) => f16::from_f64(*value).to_le_bytes().to_vec(),
+        Argument::Bf16(value) => bf16::from_f64(*value).to_le_bytes().to_vec(),
+        Argument::F32(value) => (*value as f32).to_le_bytes().to_vec(),
+        Argument::F64(value) => value.to_le_bytes().to_vec(),
+        Argument::Bytes(bytes) => bytes.clone(),
+        Argument::Pointer(_) | Argument::TensorMap(_) | Argument::Fields(_) => Vec::new(),
+    }
+}
+
+/// Whether the tensor lies inside its buffer, which the driver cannot know and does not check.
+fn inside(map: &Spanned<TensorMap>, buffer: &Contents) -> Result<(), SpecError> {
+    let given = map.get_ref();
+    let wrong = |problem: String, help: &str| SpecError::new(map.span(), problem, help);
+    let desc = given
+        .desc((1 << 36) + given.offset)
+        .map_err(|problem| wrong(problem, "change the tensor map"))?;
+    let rank = desc.rank as usize;
+    // Validated: far below 2^128.
+    let inner = u128::from(desc.global_dims[0]) * u128::from(desc.data_type.bytes());
+    let outer: u128 = (1..rank)
+        .map(|i| u128::from(desc.global_dims[i] - 1) * u128::from(desc.global_strides[i - 1]))
+        .sum();
+    let end = u128::from(given.offset) + inner + outer;
+    if end > u128::from(buffer.bytes) {
+        return Err(wrong(
+            format!(
+                "the tensor ends {end} bytes behind the start of `{}`, which has {}",
+                buffer.name, buffer.bytes
+            ),
+            "make the buffer larger or the tensor smaller",
+        ));
+    }
+    Ok(())
+}
+
+/// A file's bytes, and where it is named.
+type File = (Vec<u8>, Range<usize>);
+
+fn contents(name: &str, given: &Spanned<Buffer>, folder: &Path) -> Result<Contents, SpecError> {
+    let buffer = given.get_ref();
+    let (element, size) = (buffer.element, buffer.element.bytes());
+    let of_file = |file: &Option<Spanned<PathBuf>>| -> Result<Option<File>, SpecError> {
+        let Some(file) = file else { return Ok(None) };
+        Ok(Some((read(&folder.join(file.get_ref()), file.span())?, file.span())))
+    };
+    let (initial, expected) = (of_file(&buffer.file)?, of_file(&buffer.expect_file)?);
+    let count = match buffer.count() {
+        Some(count) => count as usize,
+        None => initial.as_ref().map_or(0, |(bytes, _)| bytes.len() / size),
+    };
+    for (bytes, span) in [&initial, &expected].into_iter().flatten() {
+        if bytes.len() != count * size {
+            return Err(SpecError::new(
+                span.clone(),
+                format!("the file has {} bytes, the buffer `{name}` {}", bytes.len(), count * size),
+                "make them agree: the file holds the elements one after the other, little endian",
+            ));
+        }
+    }
+    let filled = |fill: &Fill| fill_bytes(fill, element, count, buffer);
+    let initial = match (initial, buffer.fill.as_ref().map(Spanned::get_ref)) {
+        (Some((bytes, _)), _) => Some(bytes),
+        (None, Some(Fill::Word(Word::None))) => None,
+        (None, Some(fill)) => Some(filled(fill)),
+        (None, None) => Some(vec![0; count * size]),
+    };
+    let expected = expected.map(|(bytes, _)| bytes);
+    let expected = expected.or_else(|| buffer.expect.as_ref().map(|fill| filled(fill.get_ref())));
+    let tolerance = buffer.tolerance.as_ref().map_or(0.0, |tolerance| *tolerance.get_ref());
+    Ok(Contents {
+        name: name.to_owned(),
+        element,
+        bytes: (count * size) as u64,
+        initial,
+        expected: expected.map(|bytes| (bytes, tolerance)),
+    })
+}
+
+fn fill_bytes(fill: &Fill, element: Element, count: usize, buffer: &Buffer) -> Vec<u8> {
+    let size = element.bytes();
+    let mut state = buffer.seed.as_ref().map_or(0, |seed| *seed.get_ref());
+    // Numbers were tried when the description was read.
+    let number = |number| element.encode(number).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(count * size);
+    for i in 0..count {
+        let word = match fill {
+            Fill::Word(Word::Zero | Word::None) => [0; 8],
+            Fill::Word(Word::Iota) => element.index(i as u64),
+            Fill::Word(Word::Random) => element.random(next(&mut state)),
+            Fill::Number(value) => number(*value),
+            Fill::List(list) => list.get(i).map_or([0; 8], |&value| number(value)),
+        };
+        bytes.extend(&word[..size]);
+    }
+    bytes
+}
+
+/// SplitMix64.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn read(path: &Path, span: Range<usize>) -> Result<Vec<u8>, SpecError> {
+    let wrong = |problem: String| {
+        let help = "paths are taken from the folder of the description";
+        SpecError::new(span.clone(), format!("cannot read `{}`: {problem}", path.display()), help)
+    };
+    let about = fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+    if !about.is_file() {
+        return Err(wrong("it is no file".into()));
+    }
+    if about.len() > MEMORY {
+        return Err(wrong(format!("it has {} bytes, and a launch at most {MEMORY}", about.len())));
+    }
+    fs::read(path).map_err(|error| wrong(error.to_string()))
+}

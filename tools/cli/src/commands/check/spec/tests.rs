@@ -1,0 +1,141 @@
+//! Descriptions that are refused, each with its place and a way out.
+
+use super::*;
+
+const GOOD: &str = r#"
+grid = [4, 1, 1]
+block = 128
+cluster = 2
+shared = 4096
+steps = 10_000_000
+arguments = [
+    { pointer = "in" }, { pointer = { buffer = "out", offset = 64 } },
+    { u8 = 255 }, { u16 = 1 }, { u32 = 7 }, { u64 = 0xFFFF_FFFF_FFFF }, { i8 = -128 }, { i16 = -1 },
+    { i32 = -7 }, { i64 = -9 }, { f16 = 1.5 }, { bf16 = 2 }, { f32 = inf }, { f64 = 1e300 },
+    { bytes = [1, 2, 3] }, { fields = [{ pointer = "in" }, { u8 = 1 }] }, { tensor_map = "tiles" }, { tensor_map = "column" },
+]
+
+[buffer.in]
+type = "f32"
+elements = 1024
+fill = "random"
+seed = 3
+
+[buffer.out]
+type = "bf16"
+elements = 3
+fill = "none"
+expect = [1, 2.5, -3]
+tolerance = 1e-5
+
+[tensor_map.tiles]
+buffer = "in"
+type = "f32"
+dims = [32, 32]
+strides = [128]
+box = [32, 8]
+element_strides = [1, 2]
+interleave = "none"
+swizzle = "128b"
+l2_promotion = "256b"
+oob_fill = "nan"
+
+[tensor_map.column]
+buffer = "in"
+type = "f32"
+dims = [4, 4, 4, 4]
+im2col = { lower = [-1, -1], upper = [-1, -1], channels = 4, pixels = 16 }
+"#;
+
+#[test]
+fn every_key_is_read() {
+    let spec = Spec::parse(GOOD).unwrap_or_else(|e| panic!("{e:?}"));
+    assert_eq!(spec.arguments.len(), 18);
+    let tiles = spec.tensor_maps["tiles"].get_ref().desc(1 << 20).expect("a map");
+    assert_eq!((tiles.swizzle, tiles.oob_fill), (Swizzle::B128, OobFill::Nan));
+    assert_eq!((tiles.element_strides[1], tiles.l2_promotion), (2, L2Promotion::B256));
+    let column = spec.tensor_maps["column"].get_ref().desc(1 << 20).expect("a map");
+    assert_eq!(column.im2col.map(|i| (i.lower, i.pixels)), Some(([-1, -1, 0], 16)));
+    assert_eq!(column.global_strides[..3], [16, 64, 256]);
+}
+
+/// A change of the good description, with the place and words of the error.
+#[track_caller]
+fn refused(from: &str, to: &str, place: (usize, usize), words: &str) {
+    assert!(GOOD.contains(from), "{from}");
+    let text = GOOD.replacen(from, to, 1);
+    let error = Spec::parse(&text).expect_err("a description that is wrong");
+    assert_eq!(error.place(&text), place, "{error:?}");
+    let all = format!("{}; {}", error.problem, error.help);
+    assert!(all.contains(words), "{all}");
+    assert!(!error.help.is_empty(), "no way out: {all}");
+}
+
+#[test]
+fn unknown_keys_are_refused_where_they_are() {
+    refused("shared = 4096", "shard = 4096", (5, 1), "unknown field `shard`");
+    refused("seed = 3", "sed = 3", (18, 1), "unknown field `sed`");
+    refused("oob_fill =", "oobfill =", (37, 1), "unknown field `oobfill`");
+    refused("{ u8 = 255 }", "{ u9 = 255 }", (9, 7), "unknown variant `u9`");
+    refused("offset = 64", "ofset = 64", (8, 25), "the name of a buffer, or");
+    refused("pixels = 16", "pixel = 16", (43, 62), "unknown field `pixel`");
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_refused() {
+    refused("grid = [4, 1, 1]", "grid = [4, 1]", (2, 8), "a number, or three");
+    refused("grid = [4, 1, 1]", "grid = \"4\"", (2, 8), "a number, or three");
+    refused("grid = [4, 1, 1]", "grid = -4", (2, 8), "a number, or three");
+    refused("{ u8 = 255 }", "{ u8 = 256 }", (9, 12), "256");
+    refused("type = \"bf16\"", "type = \"bf17\"", (21, 8), "unknown variant `bf17`");
+    refused("fill = \"none\"", "fill = \"empty\"", (23, 8), "`zero`, `iota`");
+    refused("swizzle = \"128b\"", "swizzle = \"129b\"", (35, 11), "unknown variant `129b`");
+    refused("block = 128\n", "", (1, 1), "missing field `block`");
+    refused("block = 128", "block = ", (3, 9), "");
+}
+
+#[test]
+fn what_no_device_has_is_refused() {
+    refused("grid = [4, 1, 1]", "grid = 0", (2, 8), "has a zero");
+    refused("grid = [4, 1, 1]", "grid = [4, 70000, 1]", (2, 8), "direction 1");
+    refused("block = 128", "block = [64, 64, 1]", (3, 9), "4096 in all");
+    refused("cluster = 2", "cluster = 3", (4, 11), "not made of clusters");
+    refused("cluster = 2", "cluster = 32", (4, 11), "32");
+    refused("shared = 4096", "shared = 400000", (5, 10), "at most 232448");
+    refused("steps = 10_000_000", "steps = 0", (6, 9), "0 steps");
+}
+
+#[test]
+fn sizes_that_overflow_or_do_not_fit_are_refused() {
+    refused("elements = 1024", "elements = 9223372036854775807", (16, 12), "2^64");
+    refused("elements = 1024", "elements = 1000000000", (16, 12), "use at most 1073741824");
+    refused("elements = 1024", "elements = -1", (16, 12), "-1");
+    refused("elements = 3", "elements = 4", (24, 10), "a list of 3 for 4");
+    refused("elements = 1024\n", "", (14, 1), "how many elements");
+    refused("dims = [32, 32]", "dims = [4294967296, 4294967296, 4294967296]", (27, 1), "stride");
+    refused("expect = [1, 2.5, -3]", "expect = \"random\"", (24, 10), "cannot be `random`");
+}
+
+#[test]
+fn what_has_no_meaning_is_refused() {
+    refused("fill = \"random\"", "fill = 1", (18, 8), "nothing is random");
+    refused("tolerance = 1e-5", "tolerance = -1.0", (25, 13), "-1");
+    refused("fill = \"none\"", "fill = \"zero\"\nfile = \"a\"", (23, 8), "both `fill` and `file`");
+    refused(
+        "pointer = \"in\"",
+        "pointer = \"on\"",
+        (8, 5),
+        "no buffer is called `on`; there is in, out",
+    );
+    refused(
+        "tensor_map = \"tiles\"",
+        "tensor_map = \"t\"",
+        (11, 75),
+        "no tensor map is called `t`",
+    );
+    refused("buffer = \"in\"\ntype", "buffer = \"x\"\ntype", (27, 1), "no buffer is called `x`");
+    refused("box = [32, 8]", "box = [33, 8]", (27, 1), "16 bytes");
+    refused("box = [32, 8]", "", (27, 1), "either `box` or `im2col`");
+    refused("lower = [-1, -1]", "lower = [-1]", (39, 1), "a corner with 1 numbers");
+    refused("element_strides = [1, 2]", "element_strides = [1]", (27, 1), "1 element_strides");
+}

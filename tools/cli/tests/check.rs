@@ -1,0 +1,402 @@
+//! `baton check` on what rustc and nvcc made, on small kernels by hand, and on what it cannot use.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A copy of the fixtures to work in.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check");
+        for entry in fs::read_dir(from).expect("the fixtures") {
+            let path = entry.expect("an entry").path();
+            fs::copy(&path, folder.path().join(path.file_name().expect("a name"))).expect("a copy");
+        }
+        Folder(folder)
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.0.path().join(file)
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        fs::write(self.path(file), text).expect("a writable folder");
+    }
+
+    /// Changes a file in one place.
+    fn replace(&self, file: &str, from: &str, to: &str) {
+        let text = self.read(file);
+        assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
+        self.write(file, &text.replace(from, to));
+    }
+
+    fn check(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_baton"))
+            .arg("check")
+            .args(arguments)
+            .current_dir(self.0.path())
+            .output()
+            .expect("baton starts")
+    }
+
+    /// What a check prints that ends with this code.
+    #[track_caller]
+    fn ends(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.check(arguments);
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{stdout}\n{stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        if code > 1 { stderr } else { stdout }
+    }
+
+    /// A check of a small kernel.
+    #[track_caller]
+    fn small(&self, code: i32, kernel: &str, launch: &str, more: &[&str]) -> String {
+        self.write("launch.toml", launch);
+        let common = ["small.ptx", "--kernel", kernel, "--launch", "launch.toml"];
+        self.ends(code, &[&common, more].concat())
+    }
+}
+
+fn objects(lines: &str) -> Vec<Value> {
+    lines.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
+}
+
+const ONE: &str = "grid = 1\nblock = 1\n";
+
+#[test]
+fn correct_kernels_of_rustc_and_nvcc_are_silent() {
+    let folder = Folder::new();
+    for name in ["exchange", "smooth"] {
+        let (ptx, launch) = (format!("{name}.ptx"), format!("{name}.toml"));
+        let text = folder.ends(0, &[&ptx, "--launch", &launch, "--strict", "--schedules", "50"]);
+        assert!(text.starts_with(&format!("{name}: 50 schedules, strictly, ")), "{text}");
+        assert!(text.ends_with("no errors, no warnings\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_missing_acquire_is_shown_in_the_ptx_and_in_the_rust_source() {
+    let folder = Folder::new();
+    folder.replace("exchange.ptx", "ld.acquire.gpu", "ld.relaxed.gpu");
+    let text = folder.ends(1, &["exchange.ptx", "--launch", "exchange.toml"]);
+    insta::assert_snapshot!("missing_acquire", text);
+}
+
+#[test]
+fn a_missing_barrier_is_shown_in_the_cuda_source() {
+    let folder = Folder::new();
+    folder.replace("smooth.ptx", "bar.sync \t0;", "");
+    folder.replace("smooth.ptx", "$L__BB0_9:\n", "$L__BB0_9: mov.u32 %r26, 0;\n");
+    folder.replace("smooth.toml", "expect_file = \"smooth.out\"", "");
+    let text = folder.ends(1, &["smooth.ptx", "--launch", "smooth.toml", "--schedules", "20"]);
+    let first = text.split("\n\n").next().expect("a finding");
+    insta::assert_snapshot!("missing_barrier", first);
+}
+
+#[test]
+fn programs_get_an_object_a_line() {
+    let folder = Folder::new();
+    folder.replace("exchange.ptx", "ld.acquire.gpu", "ld.relaxed.gpu");
+    let all = objects(&folder.ends(1, &["exchange.ptx", "--launch", "exchange.toml", "--json"]));
+    let (summary, findings) = all.split_last().expect("a summary");
+    assert_eq!(summary["type"], "summary");
+    assert_eq!(summary["schedules"], 100);
+    let count = |key: &str| summary[key].as_u64().expect("a count");
+    assert_eq!(count("errors") + count("warnings"), findings.len() as u64);
+    let a3 = findings.iter().find(|finding| finding["rule"] == "A3").expect("the rule");
+    assert_eq!(a3["severity"], "error");
+    assert_eq!(a3["earlier"]["text"].as_str().map(|t| t.starts_with("st.weak")), Some(true));
+    assert_eq!(a3["not_enough"]["text"].as_str().map(|t| t.starts_with("ld.relaxed")), Some(true));
+    assert!(a3["here"]["source"].as_array().is_some_and(|frames| !frames.is_empty()));
+    assert!(a3["fix"].as_str().is_some_and(|fix| fix.contains(".acquire")));
+}
+
+/// What the schema of SARIF 2.1.0 asks of the parts that are written.
+fn is_sarif(log: &Value) {
+    let object = |value: &Value, required: &[&str], optional: &[&str]| {
+        let keys: HashSet<&str> =
+            value.as_object().expect("an object").keys().map(String::as_str).collect();
+        for key in required {
+            assert!(keys.contains(key), "no {key} in {value}");
+        }
+        for key in keys {
+            assert!(required.contains(&key) || optional.contains(&key), "{key} in {value}");
+        }
+    };
+    let list = |value: &Value| value.as_array().expect("a list").clone();
+    let text =
+        |value: &Value| assert!(value.as_str().is_some_and(|text| !text.is_empty()), "{value}");
+    let message = |value: &Value| {
+        object(value, &["text"], &[]);
+        text(&value["text"]);
+    };
+    object(log, &["version", "runs", "$schema"], &[]);
+    assert_eq!(log["version"], "2.1.0");
+    assert_eq!(list(&log["runs"]).len(), 1);
+    let run = &log["runs"][0];
+    object(run, &["tool", "results"], &["columnKind", "invocations"]);
+    assert_eq!(run["columnKind"], "unicodeCodePoints");
+    for invocation in list(&run["invocations"]) {
+        object(&invocation, &["executionSuccessful"], &[]);
+    }
+    object(&run["tool"], &["driver"], &[]);
+    let driver = &run["tool"]["driver"];
+    object(driver, &["name"], &["version", "rules"]);
+    text(&driver["name"]);
+    let rules = list(&driver["rules"]);
+    let ids: HashSet<String> = rules.iter().map(|rule| rule["id"].to_string()).collect();
+    assert_eq!(ids.len(), rules.len(), "rules are unique");
+    for rule in &rules {
+        object(rule, &["id"], &["shortDescription", "fullDescription", "help"]);
+        text(&rule["id"]);
+        message(&rule["shortDescription"]);
+        message(&rule["fullDescription"]);
+    }
+    let location = |location: &Value| {
+        object(location, &["physicalLocation"], &["id", "message"]);
+        let physical = &location["physicalLocation"];
+        object(physical, &["artifactLocation", "region"], &[]);
+        object(&physical["artifactLocation"], &["uri"], &[]);
+        let uri = physical["artifactLocation"]["uri"].as_str().expect("a URI");
+        assert!(!uri.is_empty() && !uri.contains([' ', '\\']), "{uri}");
+        object(&physical["region"], &["startLine"], &["startColumn"]);
+        assert!(physical["region"]["startLine"].as_u64().is_some_and(|line| line >= 1));
+        assert!(physical["region"].get("startColumn").is_none_or(|c| c.as_u64() >= Some(1)));
+        if let Some(id) = location.get("id") {
+            assert!(id.as_u64().is_some(), "{id}");
+            message(&location["message"]);
+        }
+    };
+    for result in list(&run["results"]) {
+        object(
+            &result,
+            &["message"],
+            &[
+                "ruleId",
+                "ruleIndex",
+                "level",
+                "locations",
+                "relatedLocations",
+                "partialFingerprints",
+                "properties",
+            ],
+        );
+        message(&result["message"]);
+        let level = result["level"].as_str().expect("a level");
+        assert!(["none", "note", "warning", "error"].contains(&level), "{level}");
+        let index = result["ruleIndex"].as_u64().expect("an index") as usize;
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        assert_eq!(list(&result["locations"]).len(), 1, "hosts show the first");
+        list(&result["locations"]).iter().for_each(location);
+        let related = list(&result["relatedLocations"]);
+        let ids: HashSet<String> = related.iter().map(|l| l["id"].to_string()).collect();
+        assert_eq!(ids.len(), related.len(), "ids are unique");
+        related.iter().for_each(location);
+        for print in result["partialFingerprints"].as_object().expect("an object").values() {
+            text(print);
+        }
+    }
+}
+
+#[test]
+fn code_hosts_get_sarif_with_places_in_the_source() {
+    let folder = Folder::new();
+    let sarif = || -> Value { serde_json::from_str(&folder.read("log.sarif")).expect("JSON") };
+    folder.ends(0, &["exchange.ptx", "--launch", "exchange.toml", "--sarif", "log.sarif"]);
+    is_sarif(&sarif());
+    assert_eq!(sarif()["runs"][0]["results"].as_array().map(Vec::len), Some(0));
+
+    folder.replace("exchange.ptx", "ld.acquire.gpu", "ld.relaxed.gpu");
+    folder.ends(1, &["exchange.ptx", "--launch", "exchange.toml", "--sarif", "log.sarif"]);
+    is_sarif(&sarif());
+    let result = &sarif()["runs"][0]["results"][0];
+    let at = |location: &Value| location["physicalLocation"]["artifactLocation"]["uri"].clone();
+    assert_eq!(at(&result["locations"][0]), "exchange.rs");
+    assert_eq!(at(&result["relatedLocations"][0]), "exchange.ptx");
+
+    // Findings without a place, and with many.
+    let launch = "grid = 2\nblock = 1\narguments = [{ pointer = \"w\" }]\n[buffer.w]\ntype = \"u32\"\nelements = 1\nexpect = 9";
+    folder.small(1, "last", launch, &["--sarif", "log.sarif"]);
+    is_sarif(&sarif());
+    folder.small(1, "stuck", "grid = 1\nblock = 32", &["--sarif", "log.sarif"]);
+    is_sarif(&sarif());
+}
+
+#[test]
+fn a_result_that_depends_on_the_schedule_is_found_and_reduced_and_replayed() {
+    let folder = Folder::new();
+    let launch = "grid = 2\nblock = 1\narguments = [{ pointer = \"w\" }]\n[buffer.w]\ntype = \"u32\"\nelements = 1\nexpect = 1";
+    let text = folder.small(1, "last", launch, &["--log", "least", "--schedules", "60"]);
+    assert!(
+        text.contains("error[wrong-result]: buffer `w`: element 0 is 0, and was to be 1"),
+        "{text}"
+    );
+    assert!(text.contains("--replay least"), "{text}");
+    let log = folder.read("least");
+    assert!((1..=4).contains(&log.lines().count()), "few decisions: {log}");
+    let again = folder.small(1, "last", launch, &["--replay", "least"]);
+    assert!(again.contains("element 0 is 0"), "{again}");
+
+    // The plain run is right; one or two deviations are not.
+    let seed = log.lines().next().and_then(|line| line.strip_prefix("seed ")).expect("a seed");
+    let by_seed = folder.small(1, "last", launch, &["--replay", seed]);
+    assert!(by_seed.contains("element 0 is 0"), "{by_seed}");
+    let none = folder.small(0, "last", launch, &["--exhaust", "0"]);
+    assert!(none.contains("these were all schedules"), "{none}");
+    let some = folder.small(1, "last", launch, &["--exhaust", "3"]);
+    assert!(some.contains("found by the exhaustive search"), "{some}");
+}
+
+#[test]
+fn every_policy_runs_and_the_same_seed_gives_the_same_report() {
+    let folder = Folder::new();
+    folder.replace("exchange.ptx", "ld.acquire.gpu", "ld.relaxed.gpu");
+    for policy in ["seeded", "random", "pct", "starving", "early", "late"] {
+        let arguments =
+            ["exchange.ptx", "--launch", "exchange.toml", "--policy", policy, "--schedules", "8"];
+        let first = folder.ends(1, &arguments);
+        assert!(first.contains("error[A3]"), "{policy}: {first}");
+        assert_eq!(first, folder.ends(1, &arguments));
+    }
+}
+
+#[test]
+fn a_deadlock_shows_who_waits_for_what() {
+    let text = Folder::new().small(1, "stuck", ONE, &["--schedules", "5"]);
+    insta::assert_snapshot!("deadlock", text);
+}
+
+#[test]
+fn a_fault_shows_its_instruction() {
+    let launch = "grid = 1\nblock = 1\narguments = [{ pointer = \"w\" }]\n[buffer.w]\ntype = \"u32\"\nelements = 1";
+    let text = Folder::new().small(1, "outside", launch, &["--schedules", "5"]);
+    insta::assert_snapshot!("out_of_bounds", text);
+}
+
+#[test]
+fn a_run_without_an_end_is_ended_and_the_search_with_it() {
+    let launch = "grid = 1\nblock = 32\nsteps = 100_000";
+    let text = Folder::new().small(1, "endless", launch, &["--schedules", "1000000"]);
+    assert!(
+        text.contains("error[endless]: a run made 100000 thread-instructions without ending"),
+        "{text}"
+    );
+    assert!(text.contains("raise `steps` in the launch description"), "{text}");
+}
+
+#[test]
+fn tensor_maps_come_by_value_or_by_address() {
+    let folder = Folder::new();
+    for (kernel, rows) in [("tile_by_value", 32), ("tile_by_address", 12)] {
+        // Element (16, 8) is the first; the last is inside, or filled.
+        let last = if rows == 32 { 15 * 64 + 31 } else { 0 };
+        let launch = format!(
+            "grid = 1\nblock = 1\narguments = [{{ tensor_map = \"m\" }}, {{ pointer = \"out\" }}]\n\
+             [tensor_map.m]\nbuffer = \"in\"\ntype = \"u32\"\ndims = [64, {rows}]\nbox = [16, 8]\n\
+             [buffer]\nin = {{ type = \"u32\", elements = 2048, fill = \"iota\" }}\n\
+             out = {{ type = \"u32\", elements = 2, expect = [{}, {last}] }}",
+            8 * 64 + 16
+        );
+        folder.small(0, kernel, &launch, &["--schedules", "10", "--strict"]);
+    }
+}
+
+#[test]
+fn scalars_of_every_type_arrive_as_they_are() {
+    let launch = r#"
+grid = 1
+block = 1
+arguments = [
+    { pointer = { buffer = "out", offset = 0 } }, { u8 = 200 }, { i16 = -2 }, { u32 = 4_000_000_000 }, { i64 = -1 },
+    { f32 = 1.5 }, { f64 = -0.25 }, { bf16 = 1 }, { fields = [{ i8 = -1 }, { u64 = 0x0123_4567_89AB_CDEF }] },
+]
+[buffer.out]
+type = "u8"
+elements = 40
+fill = 0
+expect = [
+    200, 0, 254, 255, 0, 40, 107, 238, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 192, 63, 128, 63, 255, 0,
+    0, 0, 0, 0, 0, 0, 208, 191, 0xEF, 0xCD, 0xAB, 0x89, 0x67, 0x45, 0x23, 0x01,
+]
+"#;
+    Folder::new().small(0, "scalars", launch, &["--schedules", "2"]);
+}
+
+#[test]
+fn what_cannot_be_used_is_said_with_its_place_and_a_way_out() {
+    let folder = Folder::new();
+    let refuse = |kernel: &str, launch: &str, words: &[&str]| {
+        let message = folder.small(2, kernel, launch, &[]);
+        assert!(message.starts_with("error: "), "{message}");
+        for word in words {
+            assert!(message.contains(word), "{word}: {message}");
+        }
+    };
+    refuse("stuk", ONE, &["no kernel `stuk`", "did you mean `stuck`?"]);
+    refuse(
+        "stuck",
+        "grid = 1\nblok = 1",
+        &["launch.toml:2:1: unknown field `blok`", "expected one of", "help: "],
+    );
+    refuse("stuck", "grid = 1\nblock = [", &["launch.toml:2:", "help: "]);
+    refuse("last", ONE, &["0 arguments, and `last` takes 1", "`word` (8 bytes)"]);
+    refuse(
+        "last",
+        "grid = 1\nblock = 1\narguments = [{ u32 = 1 }]",
+        &[
+            "launch.toml:3:14: 4 bytes for the parameter `word` (8 bytes)",
+            "give an argument of 8 bytes",
+        ],
+    );
+    refuse(
+        "last",
+        "grid = 1\nblock = 1\narguments = [{ pointer = \"w\" }]\n[buffer.w]\ntype = \"u8\"\nfile = \"gone\"",
+        &["launch.toml:6:8: cannot read `gone`", "the folder of the description"],
+    );
+    refuse(
+        "last",
+        "grid = 1\nblock = 1\narguments = [{ pointer = \"w\" }]\n[buffer.w]\ntype = \"u8\"\nelements = 3\nfile = \"smooth.out\"",
+        &["launch.toml:7:8: the file has 1200 bytes, the buffer `w` 3"],
+    );
+    refuse(
+        "tile_by_value",
+        "grid = 1\nblock = 1\narguments = [{ tensor_map = \"m\" }, { pointer = \"w\" }]\n[buffer.w]\ntype = \"u8\"\nelements = 16\n\
+         [tensor_map.m]\nbuffer = \"w\"\ntype = \"u8\"\ndims = [16, 2]\nbox = [16, 2]",
+        &["launch.toml:7:1: the tensor ends 32 bytes behind the start of `w`, which has 16"],
+    );
+    refuse("unknown", ONE, &["frobnicate.u32 7", "small.ptx", "PTX line 44"]);
+    refuse(
+        "stuck",
+        "grid = 1\nblock = 1\ncluster = 16\n",
+        &["launch.toml:3:11", "not made of clusters"],
+    );
+
+    let message = folder.ends(2, &["small.ptx", "--launch", "launch.toml"]);
+    assert!(message.contains("choose one by --kernel: last, endless"), "{message}");
+    let message = folder.ends(5, &["gone.ptx", "--launch", "launch.toml"]);
+    assert!(message.contains("cannot read `gone.ptx`"), "{message}");
+    folder.write("bad.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.entry k( {");
+    let message = folder.ends(2, &["bad.ptx", "--launch", "launch.toml"]);
+    assert!(message.contains("bad.ptx"), "{message}");
+    fs::write(folder.path("binary.ptx"), [0xFF, 0xFE]).expect("a writable folder");
+    let message = folder.ends(2, &["binary.ptx", "--launch", "launch.toml"]);
+    assert!(message.contains("is no text"), "{message}");
+    let message = folder.ends(
+        2,
+        &["small.ptx", "--kernel", "stuck", "--launch", "smooth.toml", "--replay", "smooth.cu"],
+    );
+    assert!(message.contains("smooth"), "{message}");
+}
