@@ -29,6 +29,43 @@ impl Policy {
     }
 }
 
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// What an access tells the cache: a [`Policy`], or nothing ([`NoHint`]).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no cache hint",
+    label = "expected a `Policy` or `NoHint`"
+)]
+pub trait Hint: sealed::Sealed + Copy {
+    #[doc(hidden)]
+    const HINTED: bool;
+    #[doc(hidden)]
+    fn bits(self) -> u64;
+}
+
+/// No cache policy.
+#[derive(Clone, Copy, Debug)]
+pub struct NoHint;
+
+impl sealed::Sealed for NoHint {}
+impl sealed::Sealed for Policy {}
+impl Hint for NoHint {
+    const HINTED: bool = false;
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        0
+    }
+}
+impl Hint for Policy {
+    const HINTED: bool = true;
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.0
+    }
+}
+
 macro_rules! policies {
     ($($(#[$doc:meta])* $name:ident = $priority:literal;)*) => {$(
         $(#[$doc])*

@@ -14,7 +14,7 @@
 //!
 //! ISA: *tcgen05* and its subsections, *Tensor core 5th generation family*; target sm_100a (and its
 //! family), PTX 8.6. The other MMAs are in [`tcgen05_mma`](super::tcgen05_mma); `cp`, `shift` and the other
-//! shapes of `ld` and `st` in [`tcgen05_move`](super::tcgen05_move). Left out: `ld.red`, `.exclusive`.
+//! shapes of `ld` and `st` in [`tcgen05_move`](super::tcgen05_move).
 
 use super::addr::{Addr, Shared, SharedCluster, SharedCta, Tmem};
 
@@ -144,6 +144,57 @@ pub unsafe fn dealloc<G: CtaGroup>(taddr: Addr<Tmem>, columns: u32) {
                 asm!(
                     "//@baton collective tcgen05.dealloc",
                     concat!("tcgen05.dealloc", $group, ".sync.aligned.b32 {}, {};"),
+                    in(reg32) taddr.raw(), in(reg32) columns, options(nostack)
+                )
+            };
+        }
+        select!(emit [] cta_group G)
+    }
+}
+
+/// `tcgen05.alloc.cta_group::N.sync.aligned.exclusive.shared::cta.b32 [dst], columns;` PTX 9.4, sm_100f,
+/// sm_110f.
+///
+/// As [`alloc`], of any multiple of 32 columns. What else an exclusive allocation means the ISA says.
+///
+/// ISA: *tcgen05.alloc*. Can break D8, D9, D10, D11.
+///
+/// # Safety
+/// 1. As (1), (3) and (4) of [`alloc`].
+/// 2. `columns` is a multiple of 32 from 32 to 512.
+/// 3. It is deallocated by [`dealloc_exclusive`], and all allocations of the CTA are exclusive.
+#[inline(always)]
+pub unsafe fn alloc_exclusive<G: CtaGroup>(dst: Addr<SharedCta>, columns: u32) {
+    device! {
+        super::anchor();
+        macro_rules! emit {
+            ($group:literal) => {
+                asm!(
+                    "//@baton collective tcgen05.alloc",
+                    concat!("tcgen05.alloc", $group, ".sync.aligned.exclusive.shared::cta.b32 [{}], {};"),
+                    in(reg32) dst.raw(), in(reg32) columns, options(nostack)
+                )
+            };
+        }
+        select!(emit [] cta_group G)
+    }
+}
+
+/// `tcgen05.dealloc.cta_group::N.sync.aligned.exclusive.b32 taddr, columns;` PTX 9.4, sm_100f, sm_110f.
+///
+/// ISA: *tcgen05.dealloc*. Can break D8, D10, D11, D13.
+///
+/// # Safety
+/// 1. As for [`dealloc`], of an allocation by [`alloc_exclusive`].
+#[inline(always)]
+pub unsafe fn dealloc_exclusive<G: CtaGroup>(taddr: Addr<Tmem>, columns: u32) {
+    device! {
+        super::anchor();
+        macro_rules! emit {
+            ($group:literal) => {
+                asm!(
+                    "//@baton collective tcgen05.dealloc",
+                    concat!("tcgen05.dealloc", $group, ".sync.aligned.exclusive.b32 {}, {};"),
                     in(reg32) taddr.raw(), in(reg32) columns, options(nostack)
                 )
             };

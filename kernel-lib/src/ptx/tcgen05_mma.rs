@@ -5,8 +5,9 @@
 //! are descriptors of matrices in shared memory, `i` is the instruction descriptor; the functions that end in
 //! `_tmem_a` take A from tensor memory.
 //!
-//! ISA: *tcgen05.mma*, *tcgen05.mma.sp*, *tcgen05.mma.ws*, *tcgen05.mma.ws.sp*. Left out: combinations of
-//! these (a collector with block scales, with sparse A or with lanes left out).
+//! Several of these qualifiers together are in [`tcgen05_mma_full`](super::tcgen05_mma_full).
+//!
+//! ISA: *tcgen05.mma*, *tcgen05.mma.sp*, *tcgen05.mma.ws*, *tcgen05.mma.ws.sp*.
 
 // An instruction has as many operands as it has.
 #![allow(clippy::too_many_arguments)]

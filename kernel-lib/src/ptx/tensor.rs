@@ -8,12 +8,19 @@
 //! The map is read through its own proxy: a map that is a kernel parameter needs nothing, one that was
 //! written in memory needs its fence (B4).
 //!
+//! All of them are forms of [`tensor_full`](super::tensor_full), where every mode and qualifier is.
+//!
 //! ISA: *cp.async.bulk.tensor*, *cp.reduce.async.bulk.tensor*, *cp.async.bulk.prefetch.tensor*, *prefetch,
-//! prefetchu*. Left out: `.im2col::w`, hints on gathers and reductions, `cta_group` with multicast.
+//! prefetchu*.
 
 use super::addr::{Addr, Generic, Shared, SharedCluster, SharedCta};
-use super::policy::Policy;
+use super::policy::{NoHint, Policy};
 use super::tcgen05::CtaGroup;
+use super::tensor_full::{
+    Add, And, Dec, Gather4, Inc, Max, Min, Multicast, NoGroup, One, Or, Scatter4, Tile, Window,
+    Xor, cp_async_bulk_tensor_load as load, cp_async_bulk_tensor_store as store,
+    cp_reduce_async_bulk_tensor as reduce,
+};
 
 mod sealed {
     pub trait Sealed {}
@@ -53,22 +60,6 @@ coordinates! {
     5: a b c d e;
 }
 
-/// Calls `$emit!` with the rank's suffix, the template of its coordinates, and their names and places.
-#[cfg(target_arch = "nvptx64")]
-macro_rules! by_rank {
-    ($C:ident, $emit:ident! $($more:tt)*) => {
-        match $C::RANK {
-            1 => $emit!($($more)* ".1d" "{{{c0}}}" c0[0]),
-            2 => $emit!($($more)* ".2d" "{{{c0}, {c1}}}" c0[0] c1[1]),
-            3 => $emit!($($more)* ".3d" "{{{c0}, {c1}, {c2}}}" c0[0] c1[1] c2[2]),
-            4 => $emit!($($more)* ".4d" "{{{c0}, {c1}, {c2}, {c3}}}" c0[0] c1[1] c2[2] c3[3]),
-            5 => $emit!($($more)* ".5d" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" c0[0] c1[1] c2[2] c3[3] c4[4]),
-            // `Coordinates` is sealed over these ranks.
-            _ => core::hint::unreachable_unchecked(),
-        }
-    };
-}
-
 /// `cp.async.bulk.tensor.Nd.space.global.tile.mbarrier::complete_tx::bytes [dst], [map, {c…}], [bar];`
 /// `.shared::cluster`: PTX 8.0, sm_90; `.shared::cta`: PTX 8.6, sm_90.
 ///
@@ -91,26 +82,8 @@ pub unsafe fn cp_async_bulk_tensor_to_shared<Sp: Shared, C: Coordinates>(
     at: C,
     bar: Addr<Sp>,
 ) {
-    device! {
-        let at = at.padded();
-        macro_rules! emit {
-            ($space:literal) => { by_rank!(C, emit_rank! $space) };
-        }
-        macro_rules! emit_rank {
-            ($space:literal $rank:literal $text:literal $($c:ident[$i:literal])*) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor", $rank, $space,
-                        ".global.tile.mbarrier::complete_tx::bytes [{dst}], [{map}, ", $text, "], [{bar}];"
-                    ),
-                    dst = in(reg32) dst.widened() as u32, map = in(reg64) map.raw(),
-                    bar = in(reg32) bar.widened() as u32, $($c = in(reg32) at[$i],)*
-                    options(nostack)
-                )
-            };
-        }
-        select!(emit [] shared Sp)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { load::<Sp, _, _, NoGroup, _>(dst, map, Tile(at), bar, One, NoHint) }
 }
 
 /// `cp.async.bulk.tensor.Nd.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
@@ -130,24 +103,8 @@ pub unsafe fn cp_async_bulk_tensor_multicast<C: Coordinates>(
     bar: Addr<SharedCluster>,
     mask: u16,
 ) {
-    device! {
-        let at = at.padded();
-        macro_rules! emit {
-            ($rank:literal $text:literal $($c:ident[$i:literal])*) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor", $rank,
-                        ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [{dst}], [{map}, ",
-                        $text, "], [{bar}], {mask};"
-                    ),
-                    dst = in(reg32) dst.raw(), map = in(reg64) map.raw(), bar = in(reg32) bar.raw(),
-                    mask = in(reg16) mask, $($c = in(reg32) at[$i],)*
-                    options(nostack)
-                )
-            };
-        }
-        by_rank!(C, emit!)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { load::<_, _, _, NoGroup, _>(dst, map, Tile(at), bar, Multicast(mask), NoHint) }
 }
 
 /// `cp.async.bulk.tensor.Nd.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::N [dst],
@@ -166,27 +123,8 @@ pub unsafe fn cp_async_bulk_tensor_to_pair<G: CtaGroup, C: Coordinates>(
     at: C,
     bar: Addr<SharedCluster>,
 ) {
-    device! {
-        let at = at.padded();
-        macro_rules! emit {
-            ($group:literal) => { by_rank!(C, emit_rank! $group) };
-        }
-        macro_rules! emit_rank {
-            ($group:literal $rank:literal $text:literal $($c:ident[$i:literal])*) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor", $rank,
-                        ".shared::cluster.global.tile.mbarrier::complete_tx::bytes", $group,
-                        " [{dst}], [{map}, ", $text, "], [{bar}];"
-                    ),
-                    dst = in(reg32) dst.raw(), map = in(reg64) map.raw(), bar = in(reg32) bar.raw(),
-                    $($c = in(reg32) at[$i],)*
-                    options(nostack)
-                )
-            };
-        }
-        select!(emit [] cta_group G)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { load::<_, _, _, G, _>(dst, map, Tile(at), bar, One, NoHint) }
 }
 
 /// `cp.async.bulk.tensor.Nd.global.shared::cta.tile.bulk_group [map, {c…}], [src];` PTX 8.0, sm_90.
@@ -208,22 +146,8 @@ pub unsafe fn cp_async_bulk_tensor_to_global<C: Coordinates>(
     at: C,
     src: Addr<SharedCta>,
 ) {
-    device! {
-        let at = at.padded();
-        macro_rules! emit {
-            ($rank:literal $text:literal $($c:ident[$i:literal])*) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor", $rank,
-                        ".global.shared::cta.tile.bulk_group [{map}, ", $text, "], [{src}];"
-                    ),
-                    map = in(reg64) map.raw(), src = in(reg32) src.raw(), $($c = in(reg32) at[$i],)*
-                    options(nostack)
-                )
-            };
-        }
-        by_rank!(C, emit!)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { store(map, Tile(at), src, NoHint) }
 }
 
 /// `prefetch.tensormap [map];` PTX 8.0, sm_90.
@@ -256,28 +180,8 @@ pub unsafe fn cp_async_bulk_tensor_to_shared_hint<Sp: Shared, C: Coordinates>(
     bar: Addr<Sp>,
     policy: Policy,
 ) {
-    device! {
-        let at = at.padded();
-        macro_rules! emit {
-            ($space:literal) => { by_rank!(C, emit_rank! $space) };
-        }
-        macro_rules! emit_rank {
-            ($space:literal $rank:literal $text:literal $($c:ident[$i:literal])*) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor", $rank, $space,
-                        ".global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [{dst}], [{map}, ", $text,
-                        "], [{bar}], {policy};"
-                    ),
-                    dst = in(reg32) dst.widened() as u32, map = in(reg64) map.raw(),
-                    bar = in(reg32) bar.widened() as u32, policy = in(reg64) policy.raw(),
-                    $($c = in(reg32) at[$i],)*
-                    options(nostack)
-                )
-            };
-        }
-        select!(emit [] shared Sp)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { load::<Sp, _, _, NoGroup, _>(dst, map, Tile(at), bar, One, policy) }
 }
 
 /// `cp.async.bulk.tensor.Nd.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
@@ -298,24 +202,8 @@ pub unsafe fn cp_async_bulk_tensor_multicast_hint<C: Coordinates>(
     mask: u16,
     policy: Policy,
 ) {
-    device! {
-        let at = at.padded();
-        macro_rules! emit {
-            ($rank:literal $text:literal $($c:ident[$i:literal])*) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor", $rank,
-                        ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [{dst}], [{map}, ",
-                        $text, "], [{bar}], {mask}, {policy};"
-                    ),
-                    dst = in(reg32) dst.raw(), map = in(reg64) map.raw(), bar = in(reg32) bar.raw(),
-                    mask = in(reg16) mask, policy = in(reg64) policy.raw(), $($c = in(reg32) at[$i],)*
-                    options(nostack)
-                )
-            };
-        }
-        by_rank!(C, emit!)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { load::<_, _, _, NoGroup, _>(dst, map, Tile(at), bar, Multicast(mask), policy) }
 }
 
 /// `cp.async.bulk.tensor.Nd.global.shared::cta.tile.bulk_group.L2::cache_hint [map, {c…}], [src], policy;`
@@ -334,23 +222,8 @@ pub unsafe fn cp_async_bulk_tensor_to_global_hint<C: Coordinates>(
     src: Addr<SharedCta>,
     policy: Policy,
 ) {
-    device! {
-        let at = at.padded();
-        macro_rules! emit {
-            ($rank:literal $text:literal $($c:ident[$i:literal])*) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor", $rank,
-                        ".global.shared::cta.tile.bulk_group.L2::cache_hint [{map}, ", $text, "], [{src}], {policy};"
-                    ),
-                    map = in(reg64) map.raw(), src = in(reg32) src.raw(), policy = in(reg64) policy.raw(),
-                    $($c = in(reg32) at[$i],)*
-                    options(nostack)
-                )
-            };
-        }
-        by_rank!(C, emit!)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { store(map, Tile(at), src, policy) }
 }
 
 /// `cp.async.bulk.prefetch.tensor.Nd.L2.global.tile [map, {c…}];` PTX 8.0, sm_90.
@@ -363,22 +236,12 @@ pub unsafe fn cp_async_bulk_tensor_to_global_hint<C: Coordinates>(
 /// 1. `map` is as for [`cp_async_bulk_tensor_to_shared`].
 #[inline(always)]
 pub unsafe fn cp_async_bulk_prefetch_tensor<C: Coordinates>(map: Addr<Generic>, at: C) {
-    device! {
-        let at = at.padded();
-        macro_rules! emit {
-            ($rank:literal $text:literal $($c:ident[$i:literal])*) => {
-                asm!(
-                    concat!("cp.async.bulk.prefetch.tensor", $rank, ".L2.global.tile [{map}, ", $text, "];"),
-                    map = in(reg64) map.raw(), $($c = in(reg32) at[$i],)* options(nostack)
-                )
-            };
-        }
-        by_rank!(C, emit!)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { super::tensor_full::cp_async_bulk_prefetch_tensor(map, Tile(at), NoHint) }
 }
 
 macro_rules! reductions {
-    (($d:tt) $($(#[$doc:meta])* $name:ident = $op:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $op:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// Each element of the box is one relaxed reduction at gpu scope; the map names their type.
@@ -390,53 +253,37 @@ macro_rules! reductions {
         /// 2. Until completion was observed, others access the destination by reductions only.
         #[inline(always)]
         pub unsafe fn $name<C: Coordinates>(map: Addr<Generic>, at: C, src: Addr<SharedCta>) {
-            device! {
-                let at = at.padded();
-                macro_rules! emit {
-                    ($rank:literal $text:literal $d($d c:ident[$d i:literal])*) => {
-                        asm!(
-                            concat!(
-                                "cp.reduce.async.bulk.tensor", $rank, ".global.shared::cta", $op,
-                                ".tile.bulk_group [{map}, ", $text, "], [{src}];"
-                            ),
-                            map = in(reg64) map.raw(), src = in(reg32) src.raw(),
-                            $d($d c = in(reg32) at[$d i],)*
-                            options(nostack)
-                        )
-                    };
-                }
-                by_rank!(C, emit!)
-            }
+            // SAFETY: the obligations are those of this function.
+            unsafe { reduce::<$op, _, _>(map, Tile(at), src, NoHint) }
         }
     )*};
 }
 
 reductions! {
-    ($)
     /// `cp.reduce.async.bulk.tensor.Nd.global.shared::cta.add.tile.bulk_group [map, {c…}], [src];` PTX 8.0,
     /// sm_90.
-    cp_reduce_async_bulk_tensor_add = ".add";
+    cp_reduce_async_bulk_tensor_add = Add;
     /// `cp.reduce.async.bulk.tensor.Nd.global.shared::cta.min.tile.bulk_group [map, {c…}], [src];` PTX 8.0,
     /// sm_90.
-    cp_reduce_async_bulk_tensor_min = ".min";
+    cp_reduce_async_bulk_tensor_min = Min;
     /// `cp.reduce.async.bulk.tensor.Nd.global.shared::cta.max.tile.bulk_group [map, {c…}], [src];` PTX 8.0,
     /// sm_90.
-    cp_reduce_async_bulk_tensor_max = ".max";
+    cp_reduce_async_bulk_tensor_max = Max;
     /// `cp.reduce.async.bulk.tensor.Nd.global.shared::cta.inc.tile.bulk_group [map, {c…}], [src];` PTX 8.0,
     /// sm_90.
-    cp_reduce_async_bulk_tensor_inc = ".inc";
+    cp_reduce_async_bulk_tensor_inc = Inc;
     /// `cp.reduce.async.bulk.tensor.Nd.global.shared::cta.dec.tile.bulk_group [map, {c…}], [src];` PTX 8.0,
     /// sm_90.
-    cp_reduce_async_bulk_tensor_dec = ".dec";
+    cp_reduce_async_bulk_tensor_dec = Dec;
     /// `cp.reduce.async.bulk.tensor.Nd.global.shared::cta.and.tile.bulk_group [map, {c…}], [src];` PTX 8.0,
     /// sm_90.
-    cp_reduce_async_bulk_tensor_and = ".and";
+    cp_reduce_async_bulk_tensor_and = And;
     /// `cp.reduce.async.bulk.tensor.Nd.global.shared::cta.or.tile.bulk_group [map, {c…}], [src];` PTX 8.0,
     /// sm_90.
-    cp_reduce_async_bulk_tensor_or = ".or";
+    cp_reduce_async_bulk_tensor_or = Or;
     /// `cp.reduce.async.bulk.tensor.Nd.global.shared::cta.xor.tile.bulk_group [map, {c…}], [src];` PTX 8.0,
     /// sm_90.
-    cp_reduce_async_bulk_tensor_xor = ".xor";
+    cp_reduce_async_bulk_tensor_xor = Xor;
 }
 
 /// Coordinates of a map in im2col mode: of rank 3 to 5, with two offsets fewer than coordinates.
@@ -490,38 +337,8 @@ pub unsafe fn cp_async_bulk_tensor_im2col_to_shared<Sp: Shared, C: Im2col>(
     offsets: C::Offsets,
     bar: Addr<Sp>,
 ) {
-    device! {
-        let at = at.padded();
-        let offsets = C::padded_offsets(offsets);
-        macro_rules! emit_rank {
-            ($space:literal $rank:literal $text:literal $shift:literal $($c:ident[$i:literal])*; $($o:ident[$j:literal])*) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor", $rank, $space,
-                        ".global.im2col.mbarrier::complete_tx::bytes [{dst}], [{map}, ", $text, "], [{bar}], ", $shift, ";"
-                    ),
-                    dst = in(reg32) dst.widened() as u32, map = in(reg64) map.raw(),
-                    bar = in(reg32) bar.widened() as u32, $($c = in(reg32) at[$i],)*
-                    $($o = in(reg16) offsets[$j],)*
-                    options(nostack)
-                )
-            };
-        }
-        macro_rules! emit {
-            ($space:literal) => {
-                match C::RANK {
-                    3 => emit_rank!($space ".3d" "{{{c0}, {c1}, {c2}}}" "{{{o0}}}" c0[0] c1[1] c2[2]; o0[0]),
-                    4 => emit_rank!($space ".4d" "{{{c0}, {c1}, {c2}, {c3}}}" "{{{o0}, {o1}}}"
-                        c0[0] c1[1] c2[2] c3[3]; o0[0] o1[1]),
-                    5 => emit_rank!($space ".5d" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" "{{{o0}, {o1}, {o2}}}"
-                        c0[0] c1[1] c2[2] c3[3] c4[4]; o0[0] o1[1] o2[2]),
-                    // `Im2col` is implemented for these ranks only.
-                    _ => core::hint::unreachable_unchecked(),
-                }
-            };
-        }
-        select!(emit [] shared Sp)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { load::<Sp, _, _, NoGroup, _>(dst, map, Window(at, offsets), bar, One, NoHint) }
 }
 
 /// `cp.async.bulk.tensor.2d.space.global.tile::gather4.mbarrier::complete_tx::bytes [dst], [map, {column,
@@ -540,22 +357,8 @@ pub unsafe fn cp_async_bulk_tensor_gather4_to_shared<Sp: Shared>(
     at: [i32; 5],
     bar: Addr<Sp>,
 ) {
-    device! {
-        macro_rules! emit {
-            ($space:literal) => {
-                asm!(
-                    concat!(
-                        "cp.async.bulk.tensor.2d", $space,
-                        ".global.tile::gather4.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}, {}, {}, {}}}], [{}];"
-                    ),
-                    in(reg32) dst.widened() as u32, in(reg64) map.raw(), in(reg32) at[0], in(reg32) at[1],
-                    in(reg32) at[2], in(reg32) at[3], in(reg32) at[4], in(reg32) bar.widened() as u32,
-                    options(nostack)
-                )
-            };
-        }
-        select!(emit [] shared Sp)
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { load::<Sp, _, _, NoGroup, _>(dst, map, Gather4(at), bar, One, NoHint) }
 }
 
 /// `cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [map, {column, row…}], [src];` PTX
@@ -573,11 +376,6 @@ pub unsafe fn cp_async_bulk_tensor_scatter4_to_global(
     at: [i32; 5],
     src: Addr<SharedCta>,
 ) {
-    device! {
-        asm!(
-            "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [{}, {{{}, {}, {}, {}, {}}}], [{}];",
-            in(reg64) map.raw(), in(reg32) at[0], in(reg32) at[1], in(reg32) at[2], in(reg32) at[3],
-            in(reg32) at[4], in(reg32) src.raw(), options(nostack)
-        )
-    }
+    // SAFETY: the obligations are those of this function.
+    unsafe { store(map, Scatter4(at), src, NoHint) }
 }

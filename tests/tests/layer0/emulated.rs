@@ -8,7 +8,7 @@ use super::emitted;
 
 /// Functions whose instructions are refused when they are executed, and why. `docs/emulator.md`
 /// says the same.
-const NOT_EXECUTED: [(&str, &[&str]); 2] = [
+const NOT_EXECUTED: &[(&str, &[&str])] = &[
     (
         "sparse products: where the metadata of each kind lies is given by figures only",
         &[
@@ -18,11 +18,23 @@ const NOT_EXECUTED: [(&str, &[&str]); 2] = [
             "mma_sp_block_scale_tmem_a",
             "mma_ws_sp",
             "mma_ws_sp_tmem_a",
+            "mma_sp_full",
+            "mma_sp_scaled_full",
+            "mma_sp_block_scale_full",
+            "mma_ws_sp_full",
         ],
     ),
     (
         "masks of zero columns: the meaning of the descriptor's fields is given by figures only",
-        &["mma_ws_zero_columns", "mma_ws_zero_columns_tmem_a"],
+        &["mma_ws_zero_columns", "mma_ws_zero_columns_tmem_a", "mma_ws_full"],
+    ),
+    (
+        "exclusive allocations of tensor memory: no text says what they exclude",
+        &["alloc_exclusive", "dealloc_exclusive"],
+    ),
+    (
+        "tensor copies in the modes `im2col::w`: what the halo adds is given by figures only",
+        &["cp_async_bulk_tensor_load"],
     ),
 ];
 

@@ -31,6 +31,7 @@ fn spellings(choice: &str) -> &'static [&'static str] {
         "Use" => &["collector::a::use"],
         "LastUse" => &["collector::a::lastuse"],
         "Discard" => &["collector::a::discard"],
+        "Shifted" => &["ashift"],
         "Mxf8f6f4" => &["kind::mxf8f6f4.block_scale.scale_vec::1X"],
         "Mxf8f6f4Block32" => &["kind::mxf8f6f4.block_scale.block32"],
         "Mxf4" => &["kind::mxf4.block_scale.scale_vec::2X"],
@@ -48,6 +49,27 @@ fn spellings(choice: &str) -> &'static [&'static str] {
         "S8U8" => &["s8.u8"],
         "U8S8" => &["u8.s8"],
         "U8U8" => &["u8.u8"],
+        "Add" => &["add"],
+        "Inc" => &["inc"],
+        "Dec" => &["dec"],
+        "And" => &["and"],
+        "Or" => &["or"],
+        "Xor" => &["xor"],
+        "Rows128x256" => &["128x256b"],
+        "Rows4x256" => &["4x256b"],
+        "Rows128x128" => &["128x128b"],
+        "Rows64x128Pairs02" => &["64x128b.warpx2::02_13"],
+        "Rows64x128Pairs01" => &["64x128b.warpx2::01_23"],
+        "Rows32x128" => &["32x128b.warpx4"],
+        "B6x16P32" => &["b6x16_p32"],
+        "B4x16P64" => &["b4x16_p64"],
+        "Min" => &["min"],
+        "Max" => &["max"],
+        "FloatAbs" => &["abs.f32"],
+        "FloatNan" => &["NaN.f32"],
+        "FloatAbsNan" => &["abs.NaN.f32"],
+        "Lanes32x32" => &["32x32b"],
+        "Split16" => &["16x32bx2"],
         "Lanes16x64" => &["16x64b"],
         "Lanes16x128" => &["16x128b"],
         "Lanes16x256" => &["16x256b"],
@@ -132,6 +154,13 @@ fn is_helper(statement: &str) -> bool {
 /// The text with each choice that shows in it replaced by its parameter.
 fn folded(form: &Form) -> String {
     let mut text = form.text.clone();
+    // A buffer and its use are one qualifier.
+    for buffer in ["b0", "b1", "b2", "b3"] {
+        for use_ in ["fill", "use", "lastuse", "discard"] {
+            let both = format!("collector::{buffer}::{use_}");
+            text = replace_qualifier(&text, &both, "U}{C");
+        }
+    }
     for (name, choice) in &form.generics {
         for spelling in spellings(choice) {
             text = replace_qualifier(&text, spelling, name);

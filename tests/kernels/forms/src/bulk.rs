@@ -2,9 +2,13 @@
 
 use baton::float::{bf16, bf16x2, f16, f16x2};
 use baton::ptx::addr::{Addr, Generic, Global, SharedCluster, SharedCta};
-use baton::ptx::policy::Policy;
+use baton::ptx::policy::{NoHint, Policy};
 use baton::ptx::tcgen05::{Group1, Group2};
 use baton::ptx::tensor::Im2col;
+use baton::ptx::tensor_full::{
+    self, Add, And, Dec, Gather4, Inc, Max, Min, Multicast, NoGroup, One, Or, Pixels, Scatter4,
+    Tile, Wide, Wide128, Window, Xor,
+};
 use baton::ptx::{async_store, bulk, cp_async, policy, tensor};
 
 kernel! {
@@ -141,4 +145,72 @@ tensor_reductions! {
     cp_reduce_async_bulk_tensor_add cp_reduce_async_bulk_tensor_min cp_reduce_async_bulk_tensor_max
     cp_reduce_async_bulk_tensor_inc cp_reduce_async_bulk_tensor_dec cp_reduce_async_bulk_tensor_and
     cp_reduce_async_bulk_tensor_or cp_reduce_async_bulk_tensor_xor
+}
+
+/// The places of each mode and rank.
+macro_rules! places {
+    ($($name:ident $place:ident $rank:literal;)*) => { $(type $name = $place<[i32; $rank]>;)* };
+}
+places! {
+    Tile1 Tile 1; Tile2 Tile 2; Tile3 Tile 3; Tile4 Tile 4; Tile5 Tile 5;
+    Window3 Window 3; Window4 Window 4; Window5 Window 5;
+    Wide3 Wide 3; Wide4 Wide 4; Wide5 Wide 5;
+    WideOf128x3 Wide128 3; WideOf128x4 Wide128 4; WideOf128x5 Wide128 5;
+    Pixels3 Pixels 3; Pixels4 Pixels 4; Pixels5 Pixels 5;
+}
+
+macro_rules! tensor_loads {
+    ($($sp:tt $places:tt $receivers:tt $group:tt $hint:tt;)*) => {$(
+        forms!(tensor_full::cp_async_bulk_tensor_load<Sp: $sp, P: $places, R: $receivers, G: $group, H: $hint>(
+            dst: Addr<Sp>, map: Addr<Generic>, place: P, bar: Addr<Sp>, receivers: R, hint: H
+        ));
+    )*};
+}
+
+/// Copies with every qualifier, for one `cta_group`.
+macro_rules! grouped_tensor_loads {
+    ($($name:ident $group:ident)*) => {
+        kernel! {$(
+            $name {
+                tensor_loads! {
+                    (SharedCluster)
+                        (Tile1 Tile2 Tile3 Tile4 Tile5 Window3 Window4 Window5 Wide3 Wide4 Wide5 WideOf128x3
+                            WideOf128x4 WideOf128x5 Gather4)
+                        (Multicast) ($group) (Policy);
+                    shared (Tile2 Window3 Wide3 WideOf128x3 Gather4) (One) ($group) (NoHint Policy);
+                    (SharedCluster) (Tile2 Window3 Wide3 WideOf128x3 Gather4) (Multicast) ($group) (NoHint);
+                }
+            }
+        )*}
+    };
+}
+grouped_tensor_loads!(tensor_loads_of_one Group1 tensor_loads_of_pair Group2);
+
+kernel! {
+    tensor_loads {
+        tensor_loads! {
+            shared
+                (Tile1 Tile2 Tile3 Tile4 Tile5 Window3 Window4 Window5 Wide3 Wide4 Wide5 WideOf128x3 WideOf128x4
+                    WideOf128x5 Gather4)
+                (One) (NoGroup) (NoHint);
+            shared (Tile2 Window3 Wide3 WideOf128x3 Gather4) (One) (NoGroup) (Policy);
+            (SharedCluster) (Tile2 Window3 Wide3 WideOf128x3 Gather4) (Multicast) (NoGroup) (NoHint Policy);
+        }
+    }
+    tensor_stores {
+        forms!(tensor_full::cp_async_bulk_tensor_store<
+            P: (Tile1 Tile2 Tile3 Tile4 Tile5 Pixels3 Pixels4 Pixels5 Scatter4), H: (NoHint Policy)
+        >(map: Addr<Generic>, target: P, src: Addr<SharedCta>, hint: H));
+        forms!(tensor_full::cp_reduce_async_bulk_tensor<
+            O: (Add Min Max Inc Dec And Or Xor), P: (Tile1 Tile2 Tile3 Tile4 Tile5 Pixels3 Pixels4 Pixels5),
+            H: (NoHint Policy)
+        >(map: Addr<Generic>, target: P, src: Addr<SharedCta>, hint: H));
+    }
+    tensor_prefetches {
+        forms!(tensor_full::cp_async_bulk_prefetch_tensor<
+            P: (Tile1 Tile2 Tile3 Tile4 Tile5 Window3 Window4 Window5 Wide3 Wide4 Wide5 WideOf128x3 WideOf128x4
+                WideOf128x5 Gather4),
+            H: (NoHint Policy)
+        >(map: Addr<Generic>, place: P, hint: H));
+    }
 }

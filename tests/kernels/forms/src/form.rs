@@ -19,7 +19,12 @@ use baton::ptx::addr::{Addr, Space};
 use baton::ptx::cluster_launch::Response;
 use baton::ptx::mbarrier::State;
 use baton::ptx::multimem::Multimem;
-use baton::ptx::policy::Policy;
+use baton::ptx::policy::{NoHint, Policy};
+use baton::ptx::tcgen05_mma_full::Shifted;
+use baton::ptx::tensor::{Coordinates, Im2col};
+use baton::ptx::tensor_full::{
+    Gather4, Multicast, One, Pixels, Scatter4, Tile, Wide, Wide128, Window,
+};
 
 /// A value that a register holds, or several.
 pub trait Operand: Sized {
@@ -79,6 +84,37 @@ impl<Sp: Space<Bits: Operand>> Operand for Addr<Sp> {
     fn sink(self) {
         self.raw().sink();
     }
+}
+
+/// Structures of operands.
+macro_rules! structures {
+    ($($name:ident$(<$C:ident: $bound:ident>)? { $($field:tt: $ty:ty),* })*) => {$(
+        impl$(<$C: $bound>)? Operand for $name$(<$C>)? where $($ty: Operand),* {
+            const REGISTERS: usize = 0 $(+ <$ty as Operand>::REGISTERS)*;
+            #[inline(always)]
+            fn fresh() -> Self {
+                $name { $($field: Operand::fresh()),* }
+            }
+            #[inline(always)]
+            fn sink(self) {
+                $(self.$field.sink();)*
+            }
+        }
+    )*};
+}
+
+structures! {
+    Shifted { 0: Addr<baton::ptx::addr::Tmem> }
+    Tile<C: Coordinates> { 0: C }
+    Window<C: Im2col> { 0: C, 1: C::Offsets }
+    Wide<C: Im2col> { at: C, halo: u16, offset: u16 }
+    Wide128<C: Im2col> { at: C, halo: u16, offset: u16 }
+    Pixels<C: Im2col> { 0: C }
+    Gather4 { 0: [i32; 5] }
+    Scatter4 { 0: [i32; 5] }
+    Multicast { 0: u16 }
+    One {}
+    NoHint {}
 }
 
 impl Operand for Multimem {

@@ -7,7 +7,17 @@ use baton::ptx::tcgen05_mma::{
     self, Buffer0, Buffer1, Buffer2, Buffer3, Discard, Fill, LastUse, Mxf4, Mxf4Block32,
     Mxf4nvf4Block16, Mxf4nvf4Block32, Mxf4nvf4Vec2, Mxf4nvf4Vec4, Mxf8f6f4, Mxf8f6f4Block32, Use,
 };
-use baton::ptx::tcgen05_move::{self, Lanes16x64, Lanes16x128, Lanes16x256};
+use baton::ptx::tcgen05_mma_full::{self, Masked, Shifted};
+use baton::ptx::tcgen05_move::{
+    self, B4x16P64, B6x16P32, FloatAbs, FloatAbsNan, FloatNan, Lanes16x32x2, Lanes16x64,
+    Lanes16x128, Lanes16x256, Lanes32x32, Max, Min, Rows4x256, Rows32x128, Rows64x128Pairs01,
+    Rows64x128Pairs02, Rows128x128, Rows128x256,
+};
+
+/// A split of the two halves of `.16x32bx2`.
+type Split16 = Lanes16x32x2<16>;
+/// A in tensor memory.
+type Tensor = Addr<Tmem>;
 
 /// A kernel has one `cta_group`.
 macro_rules! group {
@@ -16,6 +26,8 @@ macro_rules! group {
             $name {
                 forms!(tcgen05::alloc<G: ($group)>(dst: Addr<SharedCta>, columns: u32));
                 forms!(tcgen05::dealloc<G: ($group)>(taddr: Addr<Tmem>, columns: u32));
+                forms!(tcgen05::alloc_exclusive<G: ($group)>(dst: Addr<SharedCta>, columns: u32));
+                forms!(tcgen05::dealloc_exclusive<G: ($group)>(taddr: Addr<Tmem>, columns: u32));
                 forms!(tcgen05::relinquish_alloc_permit<G: ($group)>());
                 forms!(tcgen05::mma<G: ($group), K: (F16 Tf32 F8f6f4 I8)>(
                     d: Addr<Tmem>, a_desc: u64, b_desc: u64, i_desc: u32, accumulate: bool
@@ -45,6 +57,62 @@ kernel! {
         )>(taddr: Addr<Tmem>, registers: R));
     }
 }
+
+/// The MMAs with every qualifier said, for one `cta_group`.
+macro_rules! full_mmas {
+    ($($name:ident $group:ident $scaled:ident)*) => {
+        kernel! {$(
+            $name {
+                forms!(tcgen05_mma_full::mma_full<G: ($group), K: kinds, A: (u64 Tensor), C: (Fill Use LastUse Discard)>(
+                    d: Addr<Tmem>, a: A, b: u64, i: u32, lanes: <G as Masked>::Lanes, accumulate: bool
+                ));
+                forms!(tcgen05_mma_full::mma_full<G: ($group), K: kinds, A: (Shifted), C: (LastUse Discard)>(
+                    d: Addr<Tmem>, a: A, b: u64, i: u32, lanes: <G as Masked>::Lanes, accumulate: bool
+                ));
+                forms!(tcgen05_mma_full::mma_sp_full<G: ($group), K: kinds, A: (u64 Tensor), C: (Fill Use LastUse Discard)>(
+                    d: Addr<Tmem>, a: A, b: u64, meta: Addr<Tmem>, i: u32, lanes: <G as Masked>::Lanes, accumulate: bool
+                ));
+                forms!(tcgen05_mma_full::mma_sp_full<G: ($group), K: kinds, A: (Shifted), C: (LastUse Discard)>(
+                    d: Addr<Tmem>, a: A, b: u64, meta: Addr<Tmem>, i: u32, lanes: <G as Masked>::Lanes, accumulate: bool
+                ));
+                forms!(tcgen05_mma_full::mma_block_scale_full<
+                    G: ($group), K: block_kinds, A: (u64 Tensor), C: (Fill Use LastUse Discard)
+                >(
+                    d: Addr<Tmem>, a: A, b: u64, i: u32, sfa: Addr<Tmem>, sfb: Addr<Tmem>, accumulate: bool
+                ));
+                forms!(tcgen05_mma_full::mma_sp_block_scale_full<
+                    G: ($group), K: block_kinds, A: (u64 Tensor), C: (Fill Use LastUse Discard)
+                >(
+                    d: Addr<Tmem>, a: A, b: u64, meta: Addr<Tmem>, i: u32, sfa: Addr<Tmem>, sfb: Addr<Tmem>,
+                    accumulate: bool
+                ));
+            }
+            $scaled {
+                forms!(tcgen05_mma_full::mma_scaled_full<
+                    G: ($group), K: (F16 Tf32), A: (u64 Tensor), C: (Fill Use LastUse Discard); SCALE: (15)
+                >(
+                    d: Addr<Tmem>, a: A, b: u64, i: u32, lanes: <G as Masked>::Lanes, accumulate: bool
+                ));
+                forms!(tcgen05_mma_full::mma_scaled_full<
+                    G: ($group), K: (F16 Tf32), A: (Shifted), C: (LastUse Discard); SCALE: (15)
+                >(
+                    d: Addr<Tmem>, a: A, b: u64, i: u32, lanes: <G as Masked>::Lanes, accumulate: bool
+                ));
+                forms!(tcgen05_mma_full::mma_sp_scaled_full<
+                    G: ($group), K: (F16 Tf32), A: (u64 Tensor), C: (Fill Use LastUse Discard); SCALE: (15)
+                >(
+                    d: Addr<Tmem>, a: A, b: u64, meta: Addr<Tmem>, i: u32, lanes: <G as Masked>::Lanes, accumulate: bool
+                ));
+                forms!(tcgen05_mma_full::mma_sp_scaled_full<
+                    G: ($group), K: (F16 Tf32), A: (Shifted), C: (LastUse Discard); SCALE: (15)
+                >(
+                    d: Addr<Tmem>, a: A, b: u64, meta: Addr<Tmem>, i: u32, lanes: <G as Masked>::Lanes, accumulate: bool
+                ));
+            }
+        )*}
+    };
+}
+full_mmas!(one_cta_full Group1 one_cta_scaled pair_of_ctas_full Group2 pair_of_ctas_scaled);
 
 /// The MMAs beyond [`tcgen05::mma`], for one `cta_group`.
 macro_rules! other_mmas {
@@ -92,8 +160,11 @@ macro_rules! other_mmas {
                 forms!(tcgen05_move::cp_64x128b_warpx2_02_13<G: ($group)>(taddr: Addr<Tmem>, desc: u64));
                 forms!(tcgen05_move::cp_64x128b_warpx2_01_23<G: ($group)>(taddr: Addr<Tmem>, desc: u64));
                 forms!(tcgen05_move::cp_32x128b_warpx4<G: ($group)>(taddr: Addr<Tmem>, desc: u64));
-                forms!(tcgen05_move::cp_128x256b_b6x16_p32<G: ($group)>(taddr: Addr<Tmem>, desc: u64));
-                forms!(tcgen05_move::cp_128x256b_b4x16_p64<G: ($group)>(taddr: Addr<Tmem>, desc: u64));
+                forms!(tcgen05_move::cp_decompress<
+                    G: ($group),
+                    S: (Rows128x256 Rows4x256 Rows128x128 Rows64x128Pairs02 Rows64x128Pairs01 Rows32x128),
+                    F: (B6x16P32 B4x16P64)
+                >(taddr: Addr<Tmem>, desc: u64));
                 forms!(tcgen05_move::shift_down<G: ($group)>(taddr: Addr<Tmem>));
             }
         )*}
@@ -134,12 +205,40 @@ kernel! {
             d: Addr<Tmem>, a: Addr<Tmem>, b: u64, i: u32, columns: u64, accumulate: bool
         ));
     }
-    other_shapes {
-        forms!(tcgen05_move::ld<S: (Lanes16x64), R: ([u32; 1] [u32; 2] [u32; 4] [u32; 128])>(taddr: Addr<Tmem>));
-        forms!(tcgen05_move::ld<S: (Lanes16x128), R: ([u32; 2] [u32; 4] [u32; 128])>(taddr: Addr<Tmem>));
-        forms!(tcgen05_move::ld<S: (Lanes16x256), R: ([u32; 4] [u32; 8] [u32; 128])>(taddr: Addr<Tmem>));
-        forms!(tcgen05_move::st<S: (Lanes16x64), R: ([u32; 1] [u32; 2] [u32; 4] [u32; 128])>(taddr: Addr<Tmem>, registers: R));
-        forms!(tcgen05_move::st<S: (Lanes16x128), R: ([u32; 2] [u32; 4] [u32; 128])>(taddr: Addr<Tmem>, registers: R));
-        forms!(tcgen05_move::st<S: (Lanes16x256), R: ([u32; 4] [u32; 8] [u32; 128])>(taddr: Addr<Tmem>, registers: R));
+    weight_stationary_full {
+        forms!(tcgen05_mma_full::mma_ws_full<K: kinds, A: (u64 Tensor), U: buffers, C: (Fill Use LastUse Discard)>(
+            d: Addr<Tmem>, a: A, b: u64, i: u32, columns: u64, accumulate: bool
+        ));
+        forms!(tcgen05_mma_full::mma_ws_sp_full<K: kinds, A: (u64 Tensor), U: buffers, C: (Fill Use LastUse Discard)>(
+            d: Addr<Tmem>, a: A, b: u64, meta: Addr<Tmem>, i: u32, columns: u64, accumulate: bool
+        ));
+    }
+}
+
+/// An access of every shape, with registers of few lengths and the most.
+macro_rules! shapes {
+    ($($name:ident: $move:ident($($arg:ident: $ty:ty),*);)*) => {
+        kernel! {$(
+            $name {
+                forms!(tcgen05_move::$move<S: (Lanes32x32 Split16 Lanes16x64), R: ([u32; 1] [u32; 2] [u32; 128])>($($arg: $ty),*));
+                forms!(tcgen05_move::$move<S: (Lanes16x128), R: ([u32; 2] [u32; 4] [u32; 128])>($($arg: $ty),*));
+                forms!(tcgen05_move::$move<S: (Lanes16x256), R: ([u32; 4] [u32; 8] [u32; 128])>($($arg: $ty),*));
+            }
+        )*}
+    };
+}
+shapes! {
+    loads_of_shapes: ld(taddr: Addr<Tmem>);
+    packing_loads: ld_pack(taddr: Addr<Tmem>);
+    stores_of_shapes: st(taddr: Addr<Tmem>, registers: R);
+    unpacking_stores: st_unpack(taddr: Addr<Tmem>, registers: R);
+}
+
+kernel! {
+    reducing_loads {
+        forms!(tcgen05_move::ld_red<
+            S: (Lanes32x32 Split16), R: ([u32; 2] [u32; 4] [u32; 128]), O: (Min Max),
+            T: (u32 i32 f32 FloatAbs FloatNan FloatAbsNan)
+        >(taddr: Addr<Tmem>));
     }
 }

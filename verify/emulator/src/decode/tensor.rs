@@ -9,6 +9,9 @@ impl Decoder<'_> {
     pub(super) fn tensor(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
         let action = mods.all.first().copied().unwrap_or("");
         let pair = mods.has("cta_group::2");
+        if mods.has("exclusive") {
+            return Err("exclusive allocations of tensor memory are not executed".into());
+        }
         let op = match (action, o) {
             ("alloc", [a, n]) => TensorOp::Alloc {
                 addr: self.shared_addr(mods, a)?,
