@@ -266,6 +266,6 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { choices: Choices::default(), clauses: Clauses::default(), budget: 50_000 }
+        Self { choices: Choices::default(), clauses: Clauses::default(), budget: 12_000 }
     }
 }

@@ -108,7 +108,10 @@ fn judge_at(
     if !racy {
         search.verdict.race = Some(false);
     }
-    if program.threads.len() > DIRECTED {
+    // Each choice of ways is a step at least.
+    let choices = ways.iter().fold(1u64, |all, ways| all.saturating_mul(ways.len() as u64));
+    let folded = search.twins.iter().any(Option::is_some);
+    if program.threads.len() > DIRECTED || choices > search.budget && !folded {
         search.budget = 0;
     }
     let flow = search.run();
@@ -153,8 +156,11 @@ fn judge_at(
     Ok(verdict)
 }
 
+/// Steps that a candidate stands for.
+const CANDIDATE: u64 = 4;
+
 /// How many times the steps of the enumeration the directed search may take.
-const DEEPER: u64 = 200;
+const DEEPER: u64 = 500;
 
 /// Whether the condition is reached, by the directed search alone: what [`judge`] falls back to.
 pub fn judge_directed(
@@ -352,12 +358,14 @@ impl<'a> Search<'a> {
         }
         let ways: Vec<&Local> =
             self.chosen.iter().zip(self.ways).map(|(way, ways)| &ways[*way]).collect();
-        if !self.fed(&ways) {
+        if !self.fed(&ways) || self.goal == Goal::Condition && !self.can_end(&ways) {
             return Flow::Continue;
         }
         let Some(candidate) = Candidate::new(self.program, self.options, ways) else {
             return Flow::Continue;
         };
+        // Putting one together is as much work as some steps of the search.
+        self.steps += CANDIDATE;
         self.weight = crate::symmetry::weight(&self.twins, &self.chosen);
         let classes = crate::symmetry::classes(&self.twins, &self.chosen);
         let left = self.budget.saturating_sub(self.steps);
@@ -395,6 +403,41 @@ impl<'a> Search<'a> {
                     && (write.value == access.value || access.object == crate::event::Object::None)
             })
         })
+    }
+
+    /// A quick look whether final values can be those that the condition asks for: of each memory that is
+    /// only written as a whole, the value of some write.
+    fn can_end(&self, ways: &[&Local]) -> bool {
+        let mut choices: Vec<(usize, Vec<u128>)> = vec![];
+        for &memory in &self.memories {
+            let declared = &self.program.memories[memory];
+            let size = declared.init.len() as u32;
+            let events = ways.iter().flat_map(|way| &way.events);
+            let writes = events.filter(|event| event.is_write()).filter_map(Event::access);
+            let mut values = vec![];
+            let mut whole = declared.ty.bytes == size;
+            for write in writes.filter(|write| write.memory == memory) {
+                whole &= write.bytes == size;
+                values.push(declared.ty.wrap(write.value));
+            }
+            if whole && !values.is_empty() {
+                values.sort_unstable();
+                values.dedup();
+                choices.push((memory, values));
+            }
+        }
+        let lists: Vec<Vec<u128>> = choices.iter().map(|(_, values)| values.clone()).collect();
+        let found = combinations(&lists, &mut |values| {
+            let value = |term| match term {
+                Term::Number(number) => Some(number),
+                Term::Register(thread, register) => Some(ways[thread].registers[register]),
+                Term::Memory(memory) => {
+                    choices.iter().position(|(known, _)| *known == memory).map(|at| values[at])
+                }
+            };
+            (self.condition.evaluate(&value) != Some(false)).then_some(())
+        });
+        found.is_some()
     }
 
     fn derive(
