@@ -49,23 +49,36 @@ fn b3_aliases() {
     ]);
 }
 
-#[test]
-fn b4_an_edited_tensor_map() {
+/// A thread that edits the map of a matrix 7 to be that of a matrix 42, and copies a tile by it.
+fn edits(entry: &'static [&'static str], bad: &'static [(&'static str, u64)]) -> Twin {
     let arguments = [place("map"), Argument::Number(42), place("shared"), place("out")];
     let mut contents = vec![0; 20];
     contents[16] = 0x1_0001;
     let memory = Location { name: "shared".into(), init: contents, ..shared(0, 80) };
-    let twin = Twin {
-        entries: &["edit_and_load"],
+    Twin {
+        entries: entry,
         setup: Setup {
             // What a map describes is, without a matrix of its own, the map's contents.
             locations: vec![Location { init: vec![7], ..map("map", 128) }, memory, words("out", 1)],
-            threads: vec![thread("edit_and_load", 0, 0, &arguments)],
+            threads: vec![thread(entry[0], 0, 0, &arguments)],
             ..Setup::default()
         },
-        // The tile of the matrix that the map described before.
-        bad: &[("out", 7)],
-    };
+        bad,
+    }
+}
+
+#[test]
+fn b5_a_tensor_map_that_is_edited_while_a_copy_uses_it() {
+    // The tile of the matrix that the map describes only after the copy.
+    let twin = edits(&["load_and_edit"], &[("out", 42)]);
+    twin.forbids();
+    twin.allows(&[Replaced("try_wait.parity.acquire", "try_wait.parity.relaxed")]);
+}
+
+#[test]
+fn b4_an_edited_tensor_map() {
+    // The tile of the matrix that the map described before.
+    let twin = edits(&["edit_and_load"], &[("out", 7)]);
     twin.forbids();
     twin.allows(&[
         Replaced("fence.proxy.tensormap::generic.release.gpu;", ""),

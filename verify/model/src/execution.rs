@@ -80,8 +80,8 @@ impl Execution {
             &plain
         };
         causality::close_base(candidate, graph, edges, &mut self.base);
-        // Base causality is an order (8.9.5). Where the Fence-SC axiom is dropped, it need not be.
-        if clauses.has(Clause::FenceSc) && !self.base.is_irreflexive() {
+        // Base causality is an order (8.9.5).
+        if clauses.has(Clause::BaseAcyclic) && !self.base.is_irreflexive() {
             return false;
         }
         self.preserved.reset(count);

@@ -89,6 +89,8 @@ clauses! {
     ReleaseOperation "8.8",
     /// A release operation, then a strong write to the same location.
     ReleaseThenWrite "8.8",
+    /// A release operation forms a pattern with writes to its own location only.
+    ReleaseSameLocation "8.8",
     /// A releasing fence, then a strong write.
     ReleaseFence "8.8",
     /// The write of a release pattern is strong.
@@ -101,6 +103,8 @@ clauses! {
     AcquireOperation "8.8",
     /// A strong read, then an acquire operation on the same location.
     AcquireAfterRead "8.8",
+    /// An acquire operation forms a pattern with reads of its own location only.
+    AcquireSameLocation "8.8",
     /// A strong read, then an acquiring fence.
     AcquireFence "8.8",
     /// The read of an acquire pattern is strong.
@@ -137,6 +141,8 @@ clauses! {
     BaseProgramOrder "8.9.5",
     /// Base causality is transitive.
     BaseTransitive "8.9.5",
+    /// Base causality is an order: nothing precedes itself.
+    BaseAcyclic "8.9.5",
     /// Proxy-preserved: same address, both through the generic proxy.
     PreservedGeneric "8.9.5",
     /// Proxy-preserved: same address, same proxy, same thread block.
@@ -181,6 +187,10 @@ clauses! {
     CompleteTxOwnOnly "8.9.1.1",
     /// A bulk copy writes what it read, after reading it.
     AsyncReadThenWrite "8.9.1.1",
+    /// cp.async accesses memory through the generic proxy.
+    CopyGeneric "8.6",
+    /// cp.async.mbarrier.arrive arrives when the thread's earlier cp.async are complete.
+    CopyArrives "8.9.1.1",
     /// wait_group.read waits for the reads only.
     WaitGroupRead "8.9.1.1",
     /// Morally strong overlapping writes are related in coherence order.
@@ -211,6 +221,8 @@ clauses! {
     InitFenceOnly "mbarrier",
     /// fence.mbarrier_init releases initialisations.
     InitFenceReleases "mbarrier",
+    /// Of two operations in a race one is a write.
+    RaceWrite "8.7.1",
     /// Morally strong operations race with nothing.
     RaceStrong "8.7.1",
     /// Causally ordered operations race with nothing.

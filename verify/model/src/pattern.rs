@@ -99,7 +99,8 @@ fn release_patterns(
             Kind::Write(other)
                 if !event.asynchronous
                     && other.order.semantics.releases()
-                    && other.overlaps_completely(access)
+                    && (other.overlaps_completely(access)
+                        || !clauses.has(Clause::ReleaseSameLocation))
                     && clauses.has(Clause::ReleaseThenWrite) =>
             {
                 firsts.push(first);
@@ -153,7 +154,8 @@ fn acquire_patterns(
                 let reduction = other.reduction && clauses.has(Clause::ReductionAcquiresNot);
                 if other.order.semantics.acquires()
                     && !reduction
-                    && other.overlaps_completely(access)
+                    && (other.overlaps_completely(access)
+                        || !clauses.has(Clause::AcquireSameLocation))
                     && clauses.has(Clause::AcquireAfterRead)
                 {
                     lasts.push(last);

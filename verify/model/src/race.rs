@@ -24,7 +24,8 @@ pub fn conflicts<'c>(candidate: &'c Candidate<'_>) -> impl Iterator<Item = Race>
         candidate.memory[index + 1..].iter().filter_map(move |&b| {
             let (x, y) = (&candidate.events[a], &candidate.events[b]);
             let (p, q) = (x.access()?, y.access()?);
-            let conflict = p.overlaps(q) && (x.is_write() || y.is_write()) && p.partner != Some(b);
+            let writes = x.is_write() || y.is_write() || !clauses.has(Clause::RaceWrite);
+            let conflict = p.overlaps(q) && writes && p.partner != Some(b);
             let strong = clauses.has(Clause::RaceStrong) && candidate.strong.has(a, b);
             (conflict && !strong).then_some(Race {
                 a,

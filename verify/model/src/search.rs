@@ -194,7 +194,7 @@ pub fn outcomes(program: &Program, options: &Options) -> Result<(BTreeSet<Outcom
 /// Whether any two operations of any ways could be in a data race. A quick look that spares the
 /// search for races in programs that have strong operations only.
 fn may_race(ways: &[Vec<Local>], options: &Options) -> bool {
-    if !options.clauses.has(Clause::RaceStrong) {
+    if !options.clauses.has(Clause::RaceStrong) || !options.clauses.has(Clause::RaceWrite) {
         return true;
     }
     let mut kinds: Vec<&Event> = vec![];

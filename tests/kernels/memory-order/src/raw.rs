@@ -1,4 +1,4 @@
-//! With instructions: rules A2, A7, B4, D2, D3, D4, D6, for which the device library's types have no small form.
+//! With instructions: rules A2, A7, B4, B5, D2, D3, D4, D6, for which the device library's types have no small form.
 
 use baton::ptx::addr::{Addr, Global, SharedCta, Tmem};
 use baton::ptx::tcgen05::{self, Group1, kind};
@@ -74,6 +74,17 @@ kernels! {
         let _ = mbarrier::arrive_expect_tx::<Release, Cta>(filled, 128);
         tensor::cp_async_bulk_tensor_to_shared(to, map, [0, 0], filled);
         wait(shared + FILLED);
+        let value = ld::ld_weak::<SharedCta, u32>(to);
+        st::st_weak::<Global, u32>(Addr::from_raw(out), value);
+    }
+
+    /// B5: copies the tile that a tensor map describes, waits for the copy, and points the map somewhere else.
+    fn load_and_edit(map: u64, matrix: u64, shared: u32, out: u64) {
+        let (to, filled) = (barrier(shared + A), barrier(shared + FILLED));
+        let _ = mbarrier::arrive_expect_tx::<Release, Cta>(filled, 128);
+        tensor::cp_async_bulk_tensor_to_shared(to, Addr::from_raw(map), [0, 0], filled);
+        wait(shared + FILLED);
+        tensormap::replace_global_address(Addr::<Global>::from_raw(map), matrix);
         let value = ld::ld_weak::<SharedCta, u32>(to);
         st::st_weak::<Global, u32>(Addr::from_raw(out), value);
     }

@@ -23,7 +23,7 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// One JSON object a line instead of the table
+    /// One JSON object a line instead of the table, each as soon as its test is judged
     #[arg(long)]
     json: bool,
 
@@ -76,7 +76,10 @@ impl Arguments {
             return Err(Failure::usage("there is no *.litmus file there")
                 .help("tests/litmus has several hundred; shared/litmus-format.md describes them"));
         }
-        let judged: Vec<Judged> = files.par_iter().map(|file| judge_file(file)).collect();
+        let judged = judge_all(&files, |one| match self.json {
+            true => output::line(one.json()),
+            false => Ok(()),
+        })?;
 
         let mut code = exit_code::SUCCESS;
         let mut rows = vec![];
@@ -86,9 +89,7 @@ impl Arguments {
                 _ if one.mismatch() && code == exit_code::SUCCESS => code = exit_code::FAILED,
                 _ => {}
             }
-            if self.json {
-                output::line(one.json())?;
-            } else if !self.quiet || one.mismatch() {
+            if !self.json && (!self.quiet || one.mismatch()) {
                 rows.push(one.row());
             }
             if let (Some(form), Answer::Verdict(_, verdict)) = (self.witness, &one.answer) {
@@ -123,6 +124,18 @@ impl Arguments {
         }
         Ok(code)
     }
+}
+
+/// Judges files side by side. `each` is told of each as soon as it is judged, and can end it all.
+fn judge_all(
+    files: &[PathBuf],
+    each: impl Fn(&Judged) -> Result<()> + Sync,
+) -> Result<Vec<Judged>> {
+    let judge = |file: &PathBuf| {
+        let judged = judge_file(file);
+        each(&judged).map(|()| judged)
+    };
+    files.par_iter().map(judge).collect()
 }
 
 /// The files below `path`, in the order of their names.
@@ -296,6 +309,28 @@ fn table(rows: &[[String; 6]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_test_is_told_of_as_soon_as_it_is_judged() {
+        let folder = std::env::temp_dir().join(format!("baton-litmus-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let files: Vec<PathBuf> = ["a", "b"].map(|name| folder.join(name)).into();
+        for file in &files {
+            fs::write(file, "thread T0 cta=0:\nexists: true\n").expect("a file");
+        }
+        let told = std::sync::Mutex::new(vec![]);
+        let judged = judge_all(&files, |one| {
+            told.lock().expect("no panic").push(one.file.clone());
+            Ok(())
+        });
+        assert_eq!(judged.expect("no error").len(), 2);
+        let mut told = told.into_inner().expect("no panic");
+        told.sort();
+        assert_eq!(told, files);
+        let stopped = judge_all(&files, |_| Err(Failure::usage("enough")));
+        assert!(stopped.is_err());
+        fs::remove_dir_all(&folder).expect("the folder is gone");
+    }
 
     #[test]
     fn what_is_no_text_is_an_error_with_its_place() {

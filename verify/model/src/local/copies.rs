@@ -153,7 +153,10 @@ impl Run<'_> {
         let first = self.events.len();
         let groups = self.groups_of(Group::Threads);
         let copies = groups.committed.iter().flatten().chain(&groups.open);
-        let own: Vec<Moment> = copies.map(|(event, _)| Moment::Done(*event)).collect();
+        let mut own: Vec<Moment> = copies.map(|(event, _)| Moment::Done(*event)).collect();
+        if !self.domain.options.clauses.has(Clause::CopyArrives) {
+            own.clear();
+        }
         self.completes(mbarrier, first, &own, |state| state.arrive(1), at)
     }
 

@@ -447,7 +447,11 @@ impl<'a> Run<'a> {
                     reduce: *reduce,
                     order: *order,
                     proxy: match completion {
-                        Completion::Group(Group::Threads) => Proxy::Generic,
+                        Completion::Group(Group::Threads)
+                            if self.domain.options.clauses.has(Clause::CopyGeneric) =>
+                        {
+                            Proxy::Generic
+                        }
                         _ => Proxy::Async,
                     },
                 };

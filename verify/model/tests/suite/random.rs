@@ -5,11 +5,12 @@ use std::time::Instant;
 use std::collections::BTreeMap;
 
 use baton_model::litmus::{Term, Test};
-use baton_model::{Options, judge, outcomes};
+use baton_model::{Clauses, Options, judge, outcomes};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+use crate::mutants::IMPLIED;
 use crate::simple;
 
 /// One line of a thread. `@` stands for the bits of the location's type, which the program decides.
@@ -273,6 +274,34 @@ fn agree(cases: u32) {
 #[test]
 fn both_implementations_agree() {
     agree(if std::env::var_os("BATON_LONG").is_some() { 10_000 } else { 500 });
+}
+
+/// Without a clause that the others imply, all outcomes and races are the same: 300 programs, 10,000 in a long run.
+#[test]
+fn implied_clauses_change_nothing() {
+    let cases = if std::env::var_os("BATON_LONG").is_some() { 10_000 } else { 300 };
+    let mut runner = TestRunner::new(Config {
+        cases,
+        max_global_rejects: cases * 20,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let strategy = program().prop_filter("small enough", |text| is_small(text));
+    let result = runner.run(&strategy, |text| {
+        let test = Test::parse(&text, "random").map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let whole = outcomes(&test.program, &Options::default());
+        let whole = whole.map_err(|e| TestCaseError::fail(e.to_string()))?;
+        for (clause, _) in IMPLIED {
+            let options = Options { clauses: Clauses::without(*clause), ..Options::default() };
+            let without = outcomes(&test.program, &options);
+            let without = without.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+            prop_assert_eq!(&without, &whole, "without {} differs\n{}", clause.name(), text);
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
 }
 
 /// What a test of this size may take.
