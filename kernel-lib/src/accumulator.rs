@@ -60,7 +60,7 @@ impl<const N: u32, const ROWS: usize, const COLS: usize> Accumulators for Accs<N
             "rule D14: an accumulator has 128 rows, one for each lane of tensor memory (PTX ISA 9.7.16.2.1)",
         );
         require(
-            COLS >= 16 && COLS <= 256 && COLS.is_multiple_of(16),
+            COLS >= 16 && COLS <= 256 && COLS % 16 == 0,
             "rule D14: with 128 rows, an accumulator has 16 to 256 columns in steps of 16 (PTX ISA 9.7.16.2.1)",
         );
         COLS as u32

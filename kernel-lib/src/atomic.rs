@@ -102,7 +102,7 @@ impl<'k, T: Element + Word32, S: Scope> Atomics<'k, T, S> {
     pub fn load_v4<M: LoadSem + Reads>(&self, index: u64) -> SeenVector<'k, T, S, M::How, 4> {
         check(4 <= self.len && index <= self.len - 4);
         let at = self.address + index * size_of::<T>() as u64;
-        check(at.is_multiple_of(16));
+        check(at % 16 == 0);
         // SAFETY: in range and aligned; all accesses are strong, of one size and scope, by the claim.
         let values = unsafe { ptx::wide::ld_v4::<M, S, Global, T>(Addr::from_raw(at)) };
         SeenVector { values, brand: PhantomData, types: PhantomData, stays: PhantomData }

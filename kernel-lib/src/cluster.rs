@@ -14,8 +14,10 @@
 //!
 //! # Why a peer is there
 //! A kernel whose layout has such a field is launched in clusters of that many CTAs. The claim ends with the cluster's
-//! barrier, so every peer has started and initialised its memory before a part exists; and the exit begins with it, so no
-//! CTA ends while a peer may still read its memory (rule F3).
+//! barrier, so every peer has started and initialised its memory before a part exists. The exit begins with a barrier of its own, an
+//! mbarrier in each CTA on which all CTAs arrive, so no CTA ends while a peer may still read its memory (rule F3). It is not the
+//! cluster's barrier again, because then the exit of a CTA could pair with an exchange of another: as it is, the `n`-th exchange of
+//! a CTA meets the `n`-th of the others, and a CTA that exchanges once more than its peers waits for ever.
 //!
 //! ```
 //! use baton::cluster::PeerExchange;
@@ -44,7 +46,7 @@
 use core::marker::PhantomData;
 
 use crate::dropped::{Hand, PeerRegion as Held};
-use crate::layout::{Claimed, Field};
+use crate::layout::{Claimed, Field, Layout, exit_barrier};
 use crate::path::{
     ClusterArrived, ClusterFull, Empty, HasArrivedAtTheCluster, HasContents, NotAwaited,
     ReleasedAt, ReleasedToTheCluster, VisibleToTheCluster, Writable, Written,
@@ -53,7 +55,7 @@ use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
 use crate::scope::{Cluster, Scope};
-use crate::sem::{AcqRel, Relaxed, Release};
+use crate::sem::{AcqRel, Acquire, Relaxed, Release};
 use crate::shared_access::{check, write};
 use crate::tile::{Element, Elements, Linear, StageData};
 use crate::token::{Brand, Cta, Finished, Marks, SameSet, Set, StaysWithItsThreads};
@@ -249,7 +251,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// Ends the use of the region: there is no arrival that was not waited for.
     #[inline(always)]
     pub fn close<U>(
-        self, // F2, F3: the exit is the next to arrive
+        self, // F2, F3: behind the last wait there is only the exit
         set: &mut U,
     ) -> Finished<'k, Tag>
     where
@@ -277,6 +279,34 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set>
         unsafe { whole_barrier() };
         self.become_state()
     }
+}
+
+/// Waits until every CTA of the cluster exits; what each did before comes before the end of all.
+///
+/// # PTX
+/// The CTA's barrier, `mbarrier.arrive.release.cluster.shared::cluster.b64 _` by one thread on the barrier of each CTA,
+/// `mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64` by all. PTX 8.0, sm_90.
+///
+/// # Safety
+/// 1. `set` is the joined CTA, and each CTA of the cluster calls this once.
+/// 2. The claim of the layout `L`, which arrives on the cluster's barrier, has run.
+#[inline(always)]
+pub(crate) unsafe fn meet_at_the_exit<L: Layout, S: Set>(set: &mut S) {
+    let barrier = ptx::shared::dynamic_shared().offset(const { exit_barrier::<L>() });
+    set.barrier();
+    if set.is_leader() {
+        let mut rank = 0;
+        while rank < L::CLUSTER {
+            // SAFETY: the barrier lies at the same place in every CTA of the cluster, and expects one arrival of each. None has
+            // ended, since it waits for this one.
+            unsafe {
+                ptx::mbarrier::arrive_remote::<Release, Cluster>(ptx::shared::mapa(barrier, rank));
+            }
+            rank += 1;
+        }
+    }
+    // SAFETY: this CTA's barrier, initialised by the claim, and its first phase.
+    unsafe { ptx::mbarrier::wait_parity::<Acquire, Cluster>(barrier, 0) };
 }
 
 /// Waits until every thread of the cluster is here; what each wrote before is visible to all.

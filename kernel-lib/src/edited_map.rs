@@ -109,7 +109,7 @@ impl<'k, T: BulkTile, S: Set> EditedMap<'k, T, S, MapEdited> {
         let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()].map(u64::from);
         let [nx, ny] = [sreg::nctaid_x(), sreg::nctaid_y()].map(u64::from);
         let cta = x + nx * (y + ny * z);
-        check(places.len() / WORDS > cta && places.address().raw().is_multiple_of(128));
+        check(places.len() / WORDS > cta && places.address().raw() % 128 == 0);
         let map = places.address().raw() + cta * 8 * WORDS;
         let mut word = 0;
         while word < WORDS {
@@ -163,9 +163,9 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
         let _ = thread;
         let size = size_of::<T::Element>() as u64;
         let row = cols as u64 * size;
-        check(rows > 0 && cols > 0 && row.is_multiple_of(16));
+        check(rows > 0 && cols > 0 && row % 16 == 0);
         let begin = array.matrix(first, rows, cols);
-        check(begin.is_multiple_of(16));
+        check(begin % 16 == 0);
         let map = self.home();
         // SAFETY: this thread's own map, which no copy uses, by the state; it stays legal: the matrix is in the array, on
         // boundaries of 16 bytes, and the tile's element type, box and swizzle are as the host encoded them.

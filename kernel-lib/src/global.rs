@@ -114,7 +114,7 @@ impl<T: Element, W> ReadOnly<T, W> {
     pub(crate) fn chunk(&self, index: u64, count: u32) -> Addr<Global> {
         check(count as u64 <= self.len && index <= self.len - count as u64);
         let at = self.address + index * size_of::<T>() as u64;
-        check(at.is_multiple_of(16));
+        check(at % 16 == 0);
         Addr::from_raw(at)
     }
 }

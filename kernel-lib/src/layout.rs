@@ -249,15 +249,29 @@ pub(crate) const fn allocated_columns(needed: u32) -> u32 {
     }
 }
 
-/// Bytes behind the fields in which `tcgen05.alloc` leaves the address.
-const fn address_slot(bytes: u32) -> u32 {
-    bytes.next_multiple_of(4)
+/// Bytes of an mbarrier.
+const MBARRIER: u32 = 8;
+
+/// Where the mbarrier lies at which the CTAs of a cluster meet before they exit, if a field uses the cluster's own barrier for
+/// something else.
+pub(crate) const fn exit_barrier<L: Layout>() -> u32 {
+    L::BYTES.next_multiple_of(MBARRIER)
+}
+
+/// Bytes of the fields and of that barrier.
+const fn shared_bytes<L: Layout>() -> u32 {
+    if L::ARRIVES_ON_CLUSTER { exit_barrier::<L>() + MBARRIER } else { L::BYTES }
+}
+
+/// Bytes behind those in which `tcgen05.alloc` leaves the address.
+const fn address_slot<L: Layout>() -> u32 {
+    shared_bytes::<L>().next_multiple_of(4)
 }
 
 /// Bytes of dynamic shared memory that a kernel with layout `L` is launched with.
 #[doc(hidden)]
 pub const fn launch_bytes<L: Layout>() -> u32 {
-    if L::COLUMNS == 0 { L::BYTES } else { address_slot(L::BYTES) + 4 }
+    if L::COLUMNS == 0 { shared_bytes::<L>() } else { address_slot::<L>() + 4 }
 }
 
 /// Allocates tensor memory, for good.
@@ -291,12 +305,18 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
     }
     let base = ptx::shared::dynamic_shared();
     let columns = const { allocated_columns(L::COLUMNS) };
-    let slot = base.offset(address_slot(L::BYTES));
+    let slot = base.offset(const { address_slot::<L>() });
     let threads = THREADS;
     cta.lead(|| {
         // SAFETY: one thread, before the barrier below; nobody has touched the memory yet.
         unsafe { L::init(base, threads) };
-        if L::REMOTE_BARRIERS {
+        if L::ARRIVES_ON_CLUSTER {
+            // SAFETY: as above, in the place behind the fields: each CTA of the cluster arrives once.
+            unsafe {
+                ptx::mbarrier::init(base.offset(const { exit_barrier::<L>() }), L::CLUSTER);
+            }
+        }
+        if L::REMOTE_BARRIERS || L::ARRIVES_ON_CLUSTER {
             ptx::fence::fence_mbarrier_init_release_cluster();
         }
     });

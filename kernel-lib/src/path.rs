@@ -465,17 +465,17 @@ pub trait MatrixWritable {}
 
 /// `wgmma.fence` stands between the threads' last access to the registers and what follows.
 #[diagnostic::on_unimplemented(
-    message = "the product's registers have not been handed to `wgmma`: it is `{Self}`",
+    message = "these registers have not been handed to `wgmma`: they are `{Self}`",
     label = "missing `wgmma.fence`",
     note = "rule E1: `wgmma.fence` stands before the first `wgmma.mma_async`, and whenever threads have touched the registers (PTX ISA \
             9.7.15.7.1)",
-    note = "call `.fence(&mut wg)` on the product first"
+    note = "call `.fence(&mut wg)` on the product first, or `.fence_with(&mut wg, a)` where A is in registers"
 )]
 pub trait FencedForWgmma {}
 
 /// No instruction under way uses the registers.
 #[diagnostic::on_unimplemented(
-    message = "the product's registers belong to `wgmma` instructions: it is `{Self}`",
+    message = "these registers belong to `wgmma` instructions: they are `{Self}`",
     label = "missing `wgmma.wait_group`",
     note = "rule E2: the registers of `wgmma.mma_async` are read and written only behind a `wgmma.wait_group` that covers its group, and \
             not between `wgmma.fence` and the instruction (PTX ISA 9.7.15.7.1, 9.7.15.7.3)",
@@ -540,7 +540,7 @@ pub trait VisibleToTheCluster {}
 #[diagnostic::on_unimplemented(
     message = "this thread has arrived on the cluster's barrier and not waited: the region is `{Self}`",
     label = "missing `wait`",
-    note = "rule F2: the next arrival, here that of the exit, comes behind the wait for the last one (PTX ISA, barrier.cluster)",
+    note = "rule F2: each arrival has its wait before the next arrival or the exit (PTX ISA, barrier.cluster)",
     note = "call `.wait(&mut cta)` first"
 )]
 pub trait NotAwaited {}

@@ -555,7 +555,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         let chunk = const {
             let chunk = 16 / size_of::<<R::Data as Elements>::Element>() as u32;
             require(
-                <R::Data as Elements>::LEN.is_multiple_of(chunk) && <R::Data as Elements>::CHUNKED,
+                <R::Data as Elements>::LEN % chunk == 0 && <R::Data as Elements>::CHUNKED,
                 "a stage that `cp.async` fills is a multiple of 16 bytes",
             );
             chunk
@@ -695,7 +695,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         let per_chunk = const {
             let size = size_of::<<R::Data as Elements>::Element>();
             require(
-                N > 0 && (N * size).is_multiple_of(16) && N <= <R::Data as Elements>::LEN as usize,
+                N > 0 && (N * size) % 16 == 0 && N <= <R::Data as Elements>::LEN as usize,
                 "rule D14: a thread reads a stage in steps of 16 bytes, at most all of it",
             );
             require(
@@ -705,7 +705,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             16 / size
         };
         let last = const { <R::Data as Elements>::LEN - N as u32 };
-        check(index <= last && index.is_multiple_of(per_chunk as u32));
+        check(index <= last && index % (per_chunk as u32) == 0);
         let mut words = [0; 4];
         core::array::from_fn(|i| {
             if i % per_chunk == 0 {

@@ -209,14 +209,14 @@ where
                 "rule A13: each thread of the set owns one row, so the tile has as many rows as the set has threads",
             );
             require(
-                N > 0 && (N * size_of::<E>()).is_multiple_of(16),
+                N > 0 && (N * size_of::<E>()) % 16 == 0,
                 "a thread writes its row in steps of 16 bytes",
             );
             require(N <= COLS, "rule D14: a thread writes at most the row of the tile");
             16 / size_of::<E>()
         };
         // Not `col + N`: the sum could wrap.
-        check(col <= const { (COLS - N) as u32 } && col.is_multiple_of(chunk as u32));
+        check(col <= const { (COLS - N) as u32 } && col % (chunk as u32) == 0);
         let row = set.rank();
         let mut i = 0;
         while i < N {

@@ -99,13 +99,11 @@ impl<T, const ROWS: usize, const COLS: usize> sealed::Sealed for Tile<T, ROWS, C
 impl<T: Element, const ROWS: usize, const COLS: usize> Tile<T, ROWS, COLS> {
     const LEGAL: () = {
         require(
-            ROWS >= 8 && ROWS <= 256 && ROWS.is_multiple_of(8),
+            ROWS >= 8 && ROWS <= 256 && ROWS % 8 == 0,
             "rule D14: a tile has 8 to 256 rows in steps of 8 (one box of a tensor map, whole swizzle atoms)",
         );
         require(
-            COLS > 0
-                && COLS <= MOST_BYTES
-                && (COLS * size_of::<T>()).is_multiple_of(PANEL_ROW_BYTES),
+            COLS > 0 && COLS <= MOST_BYTES && (COLS * size_of::<T>()) % PANEL_ROW_BYTES == 0,
             "rule D14: a tile's row is a multiple of 128 bytes, the span of its swizzle, and fits shared memory",
         );
         require(
@@ -230,7 +228,7 @@ impl<T: BulkTile + StageData, const CTAS: u32> StageData for ToAll<T, CTAS> {
             "a tile is loaded by 2 to 16 CTAs for all of them (more than 8 where the device allows it)",
         );
         require(
-            <T as BulkTile>::ROWS.is_multiple_of(8 * CTAS),
+            <T as BulkTile>::ROWS % (8 * CTAS) == 0,
             "rule D14: each CTA loads whole groups of eight rows, the span of the swizzle, so the rows are a multiple of 8 times the CTAs",
         );
         CTAS
@@ -269,7 +267,7 @@ where
     type Element = A::Element;
     const LEN: u32 = A::LEN + B::LEN;
     const CHUNKED: bool =
-        A::CHUNKED && B::CHUNKED && (A::LEN as usize * size_of::<A::Element>()).is_multiple_of(16);
+        A::CHUNKED && B::CHUNKED && (A::LEN as usize * size_of::<A::Element>()) % 16 == 0;
     #[inline(always)]
     fn byte_offset(index: u32) -> u32 {
         if index < A::LEN {
@@ -303,7 +301,7 @@ mod tests {
         for row in 0..8 {
             for col in 0..64 {
                 let at = T::offset(row, col) as usize;
-                assert!(at.is_multiple_of(4) && at < seen.len() * 4);
+                assert!(at % 4 == 0 && at < seen.len() * 4);
                 assert!(!core::mem::replace(&mut seen[at / 4], true));
             }
         }

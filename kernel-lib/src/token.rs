@@ -325,7 +325,7 @@ impl<'k, L: Layout, const THREADS: u32> RootToken<'k> for Cta<'k, L, THREADS> {
     type Layout = L;
     const THREADS: u32 = {
         require(
-            THREADS > 0 && THREADS <= 1024 && THREADS.is_multiple_of(WARP),
+            THREADS > 0 && THREADS <= 1024 && THREADS % WARP == 0,
             "a CTA has 32 to 1024 threads, whole warps",
         );
         THREADS
@@ -413,11 +413,16 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     {
         let _ = closed;
         if L::CLUSTER != 0 {
-            self.gather();
             // Peers may still read this CTA's memory (rules F3, D13).
-            // SAFETY: all threads of the CTA are here, and those of its peers come; the proofs say that no arrival was not
-            // waited for.
-            unsafe { crate::cluster::whole_barrier() };
+            if L::ARRIVES_ON_CLUSTER {
+                // SAFETY: the barrier that the claim initialised for this; all threads of the CTA are here, and those of its peers
+                // come.
+                unsafe { crate::cluster::meet_at_the_exit::<L, _>(&mut self) };
+            } else {
+                self.gather();
+                // SAFETY: all threads of the CTA are here, and those of its peers come; nothing else arrives on the barrier.
+                unsafe { crate::cluster::whole_barrier() };
+            }
         }
         Exit(PhantomData, PhantomData)
     }
@@ -477,8 +482,8 @@ impl<'k, L: Layout, const THREADS: u32> PeersJoined<'k, Claimed<L>, THREADS> {
     label = "a proof is missing, or is that of another field",
     note = "rules B9 and D8: a CTA exits after every bulk copy that uses its shared memory has completed and its tensor memory was \
             deallocated (PTX ISA 9.7.9.25.2, 9.7.16.7.1)",
-    note = "rule F3: where peers of a cluster reach a field, the exit is the cluster's last barrier, and comes behind the wait for the \
-            last arrival on it (PTX ISA 5.1.6, barrier.cluster)",
+    note = "rule F3: where peers of a cluster reach a field, the exit is where they meet last, and comes behind the wait for the last \
+            arrival on the cluster's barrier (PTX ISA 5.1.6, barrier.cluster)",
     note = "pass a tuple with one proof for each field that bulk copies, matrix instructions or peers use, in the order of the fields: \
             what `producer.finish(…)`, `staging.finish(…)`, `tensor.dealloc(…)` and `region.close(…)` return; no other field needs one, \
             and `()` closes none"

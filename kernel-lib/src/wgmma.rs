@@ -10,6 +10,9 @@
 //!                                                   └───────mma_async────────┘ └─wait_group::<1>: the older stages
 //! ```
 //!
+//! A may be in registers too: a [`Fragment`], which `fence_with` hands to the instructions together with the product, and which
+//! comes out of the wait together with the stage of B.
+//!
 //! # Why it is ordered
 //! `wgmma.fence` orders the threads' accesses to the registers before the instructions (E1, ISA 9.7.15.7.1); instructions of
 //! one shape into one tile follow each other without another. A group is complete when `wgmma.wait_group` says so, and
@@ -88,7 +91,7 @@ use crate::require;
 use crate::shared_access::write;
 use crate::stages::{Ring, Slot};
 use crate::staging::StagingBuffer;
-use crate::tile::{BulkTile, Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
+use crate::tile::{Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP, Warpgroup};
 
 /// A whole warpgroup.
@@ -401,8 +404,14 @@ impl<S, A: ReadTogether<S>, B, C> Waits<S, 2> for (A, B, C) {
     }
 }
 
-/// Element types that `wgmma` multiplies.
-pub trait Factor: Element {
+/// Element types that `wgmma` multiplies: rows of `Self` by rows of `B`.
+#[diagnostic::on_unimplemented(
+    message = "`wgmma` does not multiply `{Self}` by `{B}`",
+    label = "types do not fit",
+    note = "rule D14: bf16, f16 and f32 (as tf32) are multiplied by their own type; e4m3 and e5m2 also one by the other, and so are u8 and i8 \
+            (PTX ISA 9.7.15.2)"
+)]
+pub trait Times<B: Element>: Element {
     /// The instruction's types.
     type Pair: Pair;
     /// What products are summed in.
@@ -410,23 +419,28 @@ pub trait Factor: Element {
 }
 
 macro_rules! factors {
-    ($($(#[$doc:meta])* $element:ty: $pair:ident, $sum:ty;)*) => {$(
+    ($($(#[$doc:meta])* $a:ty, $b:ty: $pair:ident, $sum:ty;)*) => {$(
         $(#[$doc])*
-        impl Factor for $element {
+        #[diagnostic::do_not_recommend]
+        impl Times<$b> for $a {
             type Pair = pair::$pair;
             type Sum = $sum;
         }
     )*};
 }
 factors! {
-    f16: F16, f32;
-    bf16: Bf16, f32;
+    f16, f16: F16, f32;
+    bf16, bf16: Bf16, f32;
     /// The instruction takes the upper 19 bits of each element: tf32.
-    f32: Tf32, f32;
-    u8: U8U8, i32;
-    i8: S8S8, i32;
-    e4m3: E4m3E4m3, f32;
-    e5m2: E5m2E5m2, f32;
+    f32, f32: Tf32, f32;
+    u8, u8: U8U8, i32;
+    u8, i8: U8S8, i32;
+    i8, u8: S8U8, i32;
+    i8, i8: S8S8, i32;
+    e4m3, e4m3: E4m3E4m3, f32;
+    e4m3, e5m2: E4m3E5m2, f32;
+    e5m2, e4m3: E5m2E4m3, f32;
+    e5m2, e5m2: E5m2E5m2, f32;
 }
 
 /// A pair of K-major tiles whose product fits the registers `D`.
@@ -437,7 +451,8 @@ factors! {
     message = "the product of `{Self}` does not fit the registers `{D}`",
     label = "shapes or types do not fit",
     note = "rule D14: a warpgroup multiplies a 64 × K tile by an N × K tile of the same type: bf16, f16 or f32 (as tf32) into \
-            `[f32; N / 2]`, e4m3 and e5m2 too, u8 or i8 into `[i32; N / 2]` (PTX ISA 9.7.15.2)",
+            `[f32; N / 2]`; e4m3 and e5m2 too, also one by the other; u8 and i8, also one by the other, into `[i32; N / 2]` (PTX ISA \
+            9.7.15.2)",
     note = "a stage for it is `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
 )]
 pub unsafe trait Multiplies<D> {
@@ -466,29 +481,45 @@ macro_rules! loaded_for_all {
     ($(($a:ty, $b:ty) $($ctas:ident)*;)*) => {$(
         // SAFETY: the tiles themselves.
         #[diagnostic::do_not_recommend]
-        unsafe impl<E: Element, D, const M: usize, const N: usize, const K: usize, $(const $ctas: u32),*> Multiplies<D> for ($a, $b)
+        unsafe impl<E: Element, F: Element, D, const M: usize, const N: usize, const K: usize, $(const $ctas: u32),*> Multiplies<D>
+            for ($a, $b)
         where
-            (Tile<E, M, K>, Tile<E, N, K>): Multiplies<D>,
+            (Tile<E, M, K>, Tile<F, N, K>): Multiplies<D>,
         {
             #[inline(always)]
             unsafe fn issue(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    <(Tile<E, M, K>, Tile<E, N, K>) as Multiplies<D>>::issue(registers, stage, accumulate)
+                    <(Tile<E, M, K>, Tile<F, N, K>) as Multiplies<D>>::issue(registers, stage, accumulate)
                 }
             }
         }
     )*};
 }
 loaded_for_all! {
-    (ToAll<Tile<E, M, K>, A>, Tile<E, N, K>) A;
-    (Tile<E, M, K>, ToAll<Tile<E, N, K>, B>) B;
-    (ToAll<Tile<E, M, K>, A>, ToAll<Tile<E, N, K>, B>) A B;
+    (ToAll<Tile<E, M, K>, A>, Tile<F, N, K>) A;
+    (Tile<E, M, K>, ToAll<Tile<F, N, K>, B>) B;
+    (ToAll<Tile<E, M, K>, A>, ToAll<Tile<F, N, K>, B>) A B;
 }
 
-// SAFETY: the descriptors name the two tiles, panel by panel.
-unsafe impl<E: Factor, const N: usize, const K: usize, const L: usize> Multiplies<[E::Sum; L]>
-    for (Tile<E, 64, K>, Tile<E, N, K>)
+/// Fails unless registers of a product of 64 × `n` are `length`.
+const fn registers_of(length: usize, n: usize) {
+    require(
+        2 * length == n,
+        "rule D14: a product of 64 × N is `N / 2` registers in each thread of the warpgroup, and B's tile has N rows",
+    );
+}
+
+/// Where step `step` of K begins in the panels of a tile of `rows` rows, in the units of a descriptor.
+#[inline(always)]
+fn step_of(rows: usize, step: u32) -> u64 {
+    let steps = PANEL_ROW_BYTES as u32 / K_BYTES;
+    ((step / steps * (rows * PANEL_ROW_BYTES) as u32 + step % steps * K_BYTES) >> 4) as u64
+}
+
+// SAFETY: the descriptors name the two tiles, step by step.
+unsafe impl<E: Times<F>, F: Element, const N: usize, const K: usize, const L: usize>
+    Multiplies<[E::Sum; L]> for (Tile<E, 64, K>, Tile<F, N, K>)
 where
     [E::Sum; L]: Accumulator<E::Pair>,
 {
@@ -498,41 +529,259 @@ where
         stage: Addr<SharedCta>,
         accumulate: bool,
     ) -> [E::Sum; L] {
-        const {
-            require(
-                2 * L == N,
-                "rule D14: a product of 64 × N is `N / 2` registers in each thread of the warpgroup, and B's tile has N rows",
-            );
-        };
+        const { registers_of(L, N) };
         let a = descriptor(stage);
         let b = descriptor(
             stage.offset(
                 <Tile<E, 64, K> as StageData>::BYTES
-                    .next_multiple_of(<Tile<E, N, K> as StageData>::ALIGN),
+                    .next_multiple_of(<Tile<F, N, K> as StageData>::ALIGN),
             ),
         );
-        let steps = const { PANEL_ROW_BYTES as u32 / K_BYTES };
-        let mut panel = 0;
-        while panel < <Tile<E, 64, K> as BulkTile>::PANELS {
-            let mut step = 0;
-            while step < steps {
-                let a_at = (panel * (64 * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
-                let b_at = (panel * (N * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
-                // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not
-                // overflow.
-                registers = unsafe {
-                    ptx::wgmma::mma_async::<E::Pair, [E::Sum; L]>(
-                        registers,
-                        a + a_at as u64,
-                        b + b_at as u64,
-                        accumulate || panel > 0 || step > 0,
-                    )
-                };
-                step += 1;
-            }
-            panel += 1;
+        let mut step = 0;
+        while step < const { steps_of::<E>(K) as u32 } {
+            // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not overflow.
+            registers = unsafe {
+                ptx::wgmma::mma_async::<E::Pair, [E::Sum; L]>(
+                    registers,
+                    a + step_of(64, step),
+                    b + step_of(N, step),
+                    accumulate || step > 0,
+                )
+            };
+            step += 1;
         }
         registers
+    }
+}
+
+/// Instructions for `columns` columns of K.
+const fn steps_of<E>(columns: usize) -> usize {
+    columns * size_of::<E>() / K_BYTES as usize
+}
+
+/// A tile of 64 × K of A in the registers of the warpgroup `S`, for `STEPS` instructions (K / 16 for elements of two bytes, K / 8
+/// of four, K / 32 of one), in a state of [`crate::path`].
+#[must_use = "a fragment goes into the group that reads it"]
+pub struct Fragment<E, S, const STEPS: usize, State = Settled> {
+    words: [[u32; 4]; STEPS],
+    types: Marks<(E, S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<E: Element, S: Set, const STEPS: usize> Fragment<E, S, STEPS> {
+    /// Makes one: each thread asks for the elements that it holds, `value(row, column)`.
+    #[inline(always)]
+    pub fn new(warpgroup: &mut S, value: impl FnMut(u32, u32) -> E) -> Self
+    where
+        S: WholeWarpgroup,
+    {
+        let zeros: Self =
+            Fragment { words: [[0; 4]; STEPS], types: PhantomData, stays: PhantomData };
+        zeros.fill(warpgroup, value)
+    }
+}
+
+impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State> {
+    #[inline(always)]
+    fn become_state<Next>(self) -> Fragment<E, S, STEPS, Next> {
+        Fragment { words: self.words, types: PhantomData, stays: PhantomData }
+    }
+
+    /// Other elements in the place of these: with `r` = 16 · warp + lane / 4 and `n` elements in a word, word `i` of a step holds
+    /// elements of row `r` + 8 · (i % 2), from column `n` · (lane % 4) + 4 `n` · (i / 2) of that step on (ISA 9.7.15.5.1.1).
+    #[inline(always)]
+    pub fn fill<T>(
+        self,
+        warpgroup: &mut T,
+        mut value: impl FnMut(u32, u32) -> E,
+    ) -> Fragment<E, S, STEPS>
+    where
+        T: SameSet<S>,
+        State: RegistersSettled,
+    {
+        let (rank, per_word) = (warpgroup.rank(), 4 / size_of::<E>() as u32);
+        let (row, col) = (16 * (rank / WARP) + rank % WARP / 4, per_word * (rank % 4));
+        let words = core::array::from_fn(|step| {
+            core::array::from_fn(|i| {
+                let (step, i) = (step as u32, i as u32);
+                let (row, col) =
+                    (row + 8 * (i % 2), 8 * per_word * step + 4 * per_word * (i / 2) + col);
+                let mut word = 0;
+                let mut j = 0;
+                while j < per_word {
+                    word |= (value(row, col + j).to_word() as u32) << (32 / per_word * j);
+                    j += 1;
+                }
+                word
+            })
+        });
+        Fragment { words, types: PhantomData, stays: PhantomData }
+    }
+
+    /// The registers, behind everything that the compiler computed for them.
+    #[inline(always)]
+    fn in_place(mut self) -> Self {
+        let mut step = 0;
+        while step < STEPS {
+            self.words[step] = ptx::wgmma::in_place(self.words[step]);
+            step += 1;
+        }
+        self
+    }
+}
+
+impl<E: Element, S: Set, const STEPS: usize> ReadTogether<S>
+    for Fragment<E, S, STEPS, ReadByWgmma>
+{
+    type Ended = Fragment<E, S, STEPS>;
+    #[inline(always)]
+    unsafe fn ended(self) -> Self::Ended {
+        // Nothing else is put into the registers before the wait.
+        self.in_place().become_state()
+    }
+}
+
+/// A K-major tile of B whose product with a fragment of `STEPS` steps of `E` fits the registers `D`.
+///
+/// # Safety
+/// `issue` reads the tile at its place, nothing else.
+#[diagnostic::on_unimplemented(
+    message = "the product of a fragment of `{E}` in {STEPS} steps and `{Self}` does not fit the registers `{D}`",
+    label = "shapes or types do not fit",
+    note = "rule D14: a warpgroup multiplies 64 × K in registers by an N × K tile of a type that goes with it (PTX ISA 9.7.15.2)",
+    note = "a stage for it is `Tile<bf16, N, K>`, and the fragment has K / 16 steps (K / 8 for f32, K / 32 for types of one byte)"
+)]
+pub unsafe trait MultipliesFragment<E, D, const STEPS: usize> {
+    /// # Safety
+    /// 1. As for [`Multiplies::issue`]; `a` too is the instructions' since that fence.
+    #[doc(hidden)]
+    unsafe fn issue(
+        registers: D,
+        a: &[[u32; 4]; STEPS],
+        stage: Addr<SharedCta>,
+        accumulate: bool,
+    ) -> D;
+}
+
+// SAFETY: the descriptor names the tile, step by step.
+unsafe impl<
+    E: Times<F>,
+    F: Element,
+    const N: usize,
+    const K: usize,
+    const L: usize,
+    const STEPS: usize,
+> MultipliesFragment<E, [E::Sum; L], STEPS> for Tile<F, N, K>
+where
+    [E::Sum; L]: Accumulator<E::Pair>,
+{
+    #[inline(always)]
+    unsafe fn issue(
+        mut registers: [E::Sum; L],
+        a: &[[u32; 4]; STEPS],
+        stage: Addr<SharedCta>,
+        accumulate: bool,
+    ) -> [E::Sum; L] {
+        const {
+            registers_of(L, N);
+            require(
+                STEPS == steps_of::<E>(K),
+                "rule D14: a fragment has one step for each 32 bytes of B's columns",
+            );
+        };
+        let b = descriptor(stage);
+        let mut step = 0;
+        while step < STEPS {
+            // SAFETY: the caller's promise; the tile lies in the first 256 KiB, so the address field does not overflow.
+            registers = unsafe {
+                ptx::wgmma::mma_async_registers::<E::Pair, [E::Sum; L]>(
+                    registers,
+                    a[step],
+                    b + step_of(N, step as u32),
+                    accumulate || step > 0,
+                )
+            };
+            step += 1;
+        }
+        registers
+    }
+}
+
+// SAFETY: the tile itself.
+#[diagnostic::do_not_recommend]
+unsafe impl<E, T, D, const STEPS: usize, const CTAS: u32> MultipliesFragment<E, D, STEPS>
+    for ToAll<T, CTAS>
+where
+    T: MultipliesFragment<E, D, STEPS>,
+{
+    #[inline(always)]
+    unsafe fn issue(
+        registers: D,
+        a: &[[u32; 4]; STEPS],
+        stage: Addr<SharedCta>,
+        accumulate: bool,
+    ) -> D {
+        // SAFETY: the caller's promise.
+        unsafe { T::issue(registers, a, stage, accumulate) }
+    }
+}
+
+/// What [`Product::mma_async_with`] returns: the product's registers; those of A, and the stage, that the instructions read.
+pub type UnderWayWith<'k, E, D, S, const STEPS: usize, Flight, RingTag, R, RS> = (
+    Product<D, S, Issued, Flight>,
+    (Fragment<E, S, STEPS, ReadByWgmma>, Slot<'k, RingTag, R, RS, ReadByWgmma>),
+);
+
+impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
+    /// Hands the product's registers and those of A to the instructions that follow.
+    ///
+    /// # PTX
+    /// `wgmma.fence.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.1).
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn fence_with<T, E, FragmentState, const STEPS: usize>(
+        self, // E1: nobody touches the registers between the fence and the instructions
+        warpgroup: &mut T,
+        a: Fragment<E, S, STEPS, FragmentState>,
+    ) -> (Product<D, S, WgmmaFenced>, Fragment<E, S, STEPS, WgmmaFenced>)
+    where
+        E: Element,
+        T: SameSet<S> + WholeWarpgroup,
+        State: RegistersSettled,
+        FragmentState: RegistersSettled,
+    {
+        let a = a.in_place();
+        (self.fence(warpgroup), a.become_state())
+    }
+
+    /// As [`mma_async`](Self::mma_async), with A in registers; the stage is B alone.
+    ///
+    /// # PTX
+    /// One `wgmma.mma_async.sync.aligned.m64nNk16` with four registers of A for each 16 columns of K, PTX 8.0, sm_90a (ISA
+    /// 9.7.15.5.2).
+    #[inline(always)]
+    pub fn mma_async_with<'k, T, E, FragmentState, RingTag, R, RS, SlotState, const STEPS: usize>(
+        mut self,
+        warpgroup: &mut T,
+        a: Fragment<E, S, STEPS, FragmentState>, // E2: only a wait gives A's registers back
+        stage: Slot<'k, RingTag, R, RS, SlotState>,
+    ) -> UnderWayWith<'k, E, D, S, STEPS, Flight, RingTag, R, RS>
+    where
+        E: Element,
+        T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
+        State: FencedForWgmma,
+        FragmentState: FencedForWgmma,
+        R: Ring<Drain = ByWgmma>,
+        R::Data: MultipliesFragment<E, D, STEPS>,
+        RS: Set,
+        SlotState: ReadableByWgmma,
+    {
+        let _ = warpgroup;
+        // SAFETY: as in `mma_async`; A's registers are the instructions' since the fence too, and come back behind the wait that
+        // covers the group, or not at all.
+        self.values = unsafe { R::Data::issue(self.values, &a.words, stage.data(), self.started) };
+        self.started = true;
+        (self.become_state(|flight| flight), (a.become_state(), stage.become_state()))
     }
 }
 
@@ -592,7 +841,7 @@ fn for_each<V: Copy, const L: usize>(values: [V; L], mut each: impl FnMut(u32, V
 
 #[cfg(test)]
 mod tests {
-    use super::{DESCRIPTOR, for_each};
+    use super::{DESCRIPTOR, for_each, step_of};
 
     #[test]
     fn each_register_is_visited_once_and_in_order() {
@@ -601,6 +850,12 @@ mod tests {
             seen[i as usize] += value;
         });
         assert_eq!(seen, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]);
+    }
+
+    #[test]
+    fn steps_of_k_go_on_in_the_next_panel() {
+        // Four steps of 32 bytes in a row of 128, in panels of 64 rows.
+        assert_eq!([0, 1, 3, 4, 5].map(|step| step_of(64, step)), [0, 2, 6, 512, 514]);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::fs;
 use baton::float::{e4m3, e5m2};
 use baton::launch::Call;
 use baton_builder::{Arch, Builder, Ptxas};
-use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Module};
+use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Matrix, Module};
 use baton_tests::root;
 use products_kernel as kernels;
-use products_kernel::{a, b};
+use products_kernel::{ROUNDS, a, b};
 
 /// Schedules for each product.
 const SEEDS: u64 = 20;
@@ -34,6 +34,13 @@ fn emulator() -> (Device, Module) {
         kernel("of_i8"),
         kernel("of_e4m3"),
         kernel("of_e5m2"),
+        kernel("of_e4m3_e5m2"),
+        kernel("of_e5m2_e4m3"),
+        kernel("of_u8_i8"),
+        kernel("with_bf16"),
+        kernel("with_tf32"),
+        kernel("with_e4m3_e5m2"),
+        kernel("with_i8_u8"),
     ];
     let output = Builder::new(root().join("tests/kernels/products"))
         .arch(Arch::Sm90a)
@@ -52,8 +59,13 @@ fn emulator() -> (Device, Module) {
 
 /// The registers of all threads, thread after thread for each register, as the kernels write them (ISA, wgmma D fragments).
 fn expected(k: usize, value: impl Fn(u8) -> f64) -> Vec<f64> {
+    expected_of(k, &value, &value)
+}
+
+/// As [`expected`], of two types.
+fn expected_of(k: usize, value_a: impl Fn(u8) -> f64, value_b: impl Fn(u8) -> f64) -> Vec<f64> {
     let product = |row: usize, col: usize| -> f64 {
-        let factor = |i: usize| value(a((row * k + i) as u32)) * value(b((col * k + i) as u32));
+        let factor = |i: usize| value_a(a((row * k + i) as u32)) * value_b(b((col * k + i) as u32));
         (0..k).map(factor).sum()
     };
     let mut registers = Vec::new();
@@ -103,4 +115,80 @@ fn products_of_all_types_are_exact() {
         let e5m2s = expected(128, |byte| f64::from(e5m2::from_bits(0x3c + byte).to_f32()));
         floats(&|out| run(seed, kernels::of_e5m2(out.as_arg_mut())), e5m2s, "e5m2");
     }
+}
+
+/// Values of the types that the kernels use.
+fn of_e4m3(byte: u8) -> f64 {
+    f64::from(e4m3::from_bits(0x38 + byte).to_f32())
+}
+fn of_e5m2(byte: u8) -> f64 {
+    f64::from(e5m2::from_bits(0x3c + byte).to_f32())
+}
+
+/// What a kernel wrote, as numbers of all kinds.
+fn numbers<T: Copy + Into<f64> + baton::launch::DeviceValue>(output: &Buffer<T>) -> Vec<f64> {
+    output.to_vec().expect("memory").into_iter().map(Into::into).collect()
+}
+
+#[test]
+fn products_of_two_types_are_exact() {
+    let (device, module) = emulator();
+    let bytes_a: Vec<u8> = (0..64 * 128).map(a).collect();
+    let bytes_b: Vec<u8> = (0..16 * 128).map(b).collect();
+    let matrices = (Matrix::new(64, 128), Matrix::new(16, 128));
+    macro_rules! product {
+        ($kernel:ident, $sum:ty, $a:expr, $b:expr, $value_a:expr, $value_b:expr) => {{
+            let a: Vec<_> = bytes_a.iter().map($a).collect();
+            let b: Vec<_> = bytes_b.iter().map($b).collect();
+            let a = Buffer::from_slice(&device, &a).expect("memory");
+            let b = Buffer::from_slice(&device, &b).expect("memory");
+            let wanted = expected_of(128, $value_a, $value_b);
+            for seed in 0..SEEDS {
+                device.set_seed(seed);
+                let mut output = Buffer::<$sum>::poisoned(&device, 1024).expect("memory");
+                let call = kernels::$kernel(
+                    a.tensor_map(matrices.0).expect("a matrix"),
+                    b.tensor_map(matrices.1).expect("a matrix"),
+                    output.as_arg_mut(),
+                );
+                device.launch(&module, 1, call).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+                assert_eq!(numbers(&output), wanted, "{}, seed {seed}", stringify!($kernel));
+            }
+        }};
+    }
+    let (e4, e5) =
+        (|byte: &u8| e4m3::from_bits(0x38 + byte), |byte: &u8| e5m2::from_bits(0x3c + byte));
+    product!(of_e4m3_e5m2, f32, e4, e5, of_e4m3, of_e5m2);
+    product!(of_e5m2_e4m3, f32, e5, e4, of_e5m2, of_e4m3);
+    product!(
+        of_u8_i8,
+        i32,
+        |byte: &u8| 250 + byte,
+        |byte: &u8| *byte as i8 - 3,
+        |byte| f64::from(250 + byte),
+        |byte| f64::from(byte) - 3.0
+    );
+}
+
+#[test]
+fn products_with_a_in_registers_are_exact() {
+    let (device, module) = emulator();
+    let rounds = ROUNDS as usize;
+    macro_rules! product {
+        ($kernel:ident, $sum:ty, $k:expr, $value_a:expr, $value_b:expr) => {{
+            let wanted = expected_of(rounds * $k, $value_a, $value_b);
+            for seed in 0..SEEDS {
+                device.set_seed(seed);
+                let mut output = Buffer::<$sum>::poisoned(&device, 1024).expect("memory");
+                let launch = device.launch(&module, 1, kernels::$kernel(output.as_arg_mut()));
+                let report = launch.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert!(report.hazards.is_empty(), "seed {seed}: {:?}", report.hazards);
+                assert_eq!(numbers(&output), wanted, "{}, seed {seed}", stringify!($kernel));
+            }
+        }};
+    }
+    product!(with_bf16, f32, 64, f64::from, f64::from);
+    product!(with_tf32, f32, 64, f64::from, f64::from);
+    product!(with_e4m3_e5m2, f32, 128, of_e4m3, of_e5m2);
+    product!(with_i8_u8, i32, 128, |byte| f64::from(byte) - 3.0, |byte| f64::from(250 + byte));
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::OnceLock;
 
 use baton::float::bf16;
+use baton::launch::DeviceSliceMut;
 use baton_builder::{Arch, Builder, Ptxas};
 use baton_host::{
     Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Matrix, Module, SyncBuffer,
@@ -154,6 +155,9 @@ fn emulator() -> (Device, Module) {
         kernel("early"),
         kernel("pushes"),
         kernel("shared_operand"),
+        kernel("aliases"),
+        kernel("multimem"),
+        kernel("unequal"),
     ];
     let binary = Binary { arch: "sm_100a", ptx: ptx(), lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
@@ -317,5 +321,59 @@ fn peers_load_an_operand_for_each_other_and_wait_for_each_others_commits() {
         );
         silent(device.launch(&module, 2, call), seed);
         assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}, {steps} steps");
+    }
+}
+
+#[test]
+fn an_array_under_two_addresses_runs_under_every_schedule() {
+    let (device, module) = emulator();
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut array = Buffer::<u32>::poisoned(&device, 64).expect("memory");
+        let mut output = Buffer::<u32>::poisoned(&device, 64).expect("memory");
+        let first = array.as_arg_mut();
+        // SAFETY: the kernel claims the array as one that it has twice, and touches it in no other way.
+        let second =
+            unsafe { DeviceSliceMut::from_raw(first.device(), first.address(), first.len()) };
+        let call = typed_kernel::aliases(first, second, output.as_arg_mut());
+        silent(device.launch(&module, 1, call), seed);
+        let expected: Vec<u32> = (0..64).map(|i| 3 * (63 - i)).collect();
+        assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
+        assert_eq!(array.to_vec().expect("memory"), (0..64).collect::<Vec<u32>>(), "seed {seed}");
+    }
+}
+
+#[test]
+fn words_of_several_devices_run_on_one_under_every_schedule() {
+    let (device, module) = emulator();
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut words = Buffer::from_slice(&device, &[9u32, 5, 30, 4]).expect("memory");
+        let mut output = Buffer::<u32>::poisoned(&device, 32).expect("memory");
+        let address = words.as_arg_mut().address();
+        let call = typed_kernel::multimem(address, output.as_arg_mut());
+        silent(device.launch(&module, 1, call), seed);
+        assert_eq!(output.to_vec().expect("memory"), [34; 32], "seed {seed}");
+        assert_eq!(words.to_vec().expect("memory"), [1, 5 + 2 * 32, 30, 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn f3_a_cta_that_exchanges_less_often_than_its_peer_makes_it_wait() {
+    let (device, module) = emulator();
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut output = Buffer::<u32>::poisoned(&device, 64).expect("memory");
+        silent(device.launch(&module, 2, typed_kernel::unequal(output.as_arg_mut(), 2, 0)), seed);
+        // (1, 2), (5, 4), (13, 14)
+        let [first, second] = [13, 14].map(|number| [number; 32]);
+        assert_eq!(output.to_vec().expect("memory"), [first, second].concat(), "seed {seed}");
+        for rounds in [0, 1] {
+            let call = typed_kernel::unequal(output.as_arg_mut(), rounds, 1);
+            let error =
+                device.launch(&module, 2, call).expect_err("nobody meets the last exchange");
+            let error = error.to_string();
+            assert!(error.contains("deadlock"), "seed {seed}, {rounds} rounds: {error}");
+        }
     }
 }

@@ -87,7 +87,7 @@ impl<T: Element, S: Scope> SeqLock<T, S> {
             let before = count.load::<Acquire>().value();
             let values = self.load();
             ptx::fence::fence::<AcqRel, S>();
-            if before.is_multiple_of(2) && count.load::<Relaxed>().value() == before {
+            if before % 2 == 0 && count.load::<Relaxed>().value() == before {
                 return values;
             }
         }

@@ -135,6 +135,20 @@ pub unsafe fn fence() {
     }
 }
 
+/// The registers of A, of which the compiler computes nothing behind this: for [`fence`], which orders what stands before it.
+#[inline(always)]
+pub(crate) fn in_place(a: [u32; 4]) -> [u32; 4] {
+    device! {
+        let [mut a0, mut a1, mut a2, mut a3] = a;
+        asm!(
+            "// {} {} {} {}",
+            inout(reg32) a0, inout(reg32) a1, inout(reg32) a2, inout(reg32) a3,
+            options(nostack)
+        );
+        [a0, a1, a2, a3]
+    }
+}
+
 /// `wgmma.commit_group.sync.aligned;` PTX 8.0, sm_90a.
 ///
 /// Makes one group of this warpgroup's MMAs that belong to none yet.

@@ -222,7 +222,8 @@ fn peers(entry: &'static [&'static str]) -> Twin {
     Twin {
         entries: entry,
         setup: Setup {
-            locations: vec![shared(0, 128), shared(1, 128), words("out", 1)],
+            // The elements, and the mbarrier of the exit.
+            locations: vec![shared(0, 136), shared(1, 136), words("out", 1)],
             threads: in_one_cluster(threads.into()),
             ..Setup::default()
         },

@@ -206,11 +206,32 @@ pub const ARGUMENTS: &[Argument] = &[
               release: only its acquiring half takes part (ISA 8.8, acquire pattern).",
     },
     Argument {
-        kernels: &["relay"],
+        kernels: &["relay", "peers"],
         mutations: &[Mutation::LeftOut],
         instruction: "fence.mbarrier_init",
         why: "Only threads use the barriers, and the releasing barrier of the cluster that follows publishes the \
               initialisations to all of them.",
+    },
+    Argument {
+        kernels: &["peers"],
+        mutations: &[Mutation::LeftOut],
+        instruction: "bar.sync",
+        why: "At the exit. Since the barrier of the cluster behind the last round, or that of the claim, the CTA has accessed nothing \
+              that a peer accesses: the meeting keeps it until the others are there, and has nothing to order.",
+    },
+    Argument {
+        kernels: &["peers"],
+        mutations: &[Mutation::Relaxed, Mutation::OfTheCta],
+        instruction: "mbarrier.arrive.release.cluster",
+        why: "At the exit. Since the barrier of the cluster behind the last round, or that of the claim, the CTA has accessed nothing \
+              that a peer accesses: the meeting keeps it until the others are there, and has nothing to order.",
+    },
+    Argument {
+        kernels: &["peers"],
+        mutations: &[Mutation::OfTheCta],
+        instruction: "mbarrier.try_wait",
+        why: "At the exit. Since the barrier of the cluster behind the last round, or that of the claim, the CTA has accessed nothing \
+              that a peer accesses: the meeting keeps it until the others are there, and has nothing to order.",
     },
     Argument {
         kernels: &["sides"],
@@ -284,9 +305,7 @@ pub const ARGUMENTS: &[Argument] = &[
         kernels: &["peers", "relay", "broadcast", "in_pairs"],
         mutations: &[Mutation::Relaxed],
         instruction: "barrier.cluster.arrive.release",
-        why: "The first arrival follows no access but initialisations of barriers, which fence.mbarrier_init publishes. The \
-              last, of peers, follows a round's barrier of the cluster behind which the CTA has accessed nothing that a \
-              peer accesses.",
+        why: "The first arrival follows no access but initialisations of barriers, which fence.mbarrier_init publishes.",
     },
 ];
 

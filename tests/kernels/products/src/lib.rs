@@ -6,7 +6,7 @@
 use baton::float::{e4m3, e5m2};
 use baton::global::TheWarpgroup;
 use baton::prelude::*;
-use baton::wgmma::Product;
+use baton::wgmma::{Fragment, Product};
 
 /// What element `i` of A is made of: small, and not the same in any two rows.
 pub const fn a(i: u32) -> u8 {
@@ -78,4 +78,127 @@ products! {
     of_e4m3 in OfE4m3: e4m3, 128, f32, |byte| e4m3::from_bits(0x38 + byte);
     /// e5m2 into f32: 1, 1.25, …
     of_e5m2 in OfE5m2: e5m2, 128, f32, |byte| e5m2::from_bits(0x3c + byte);
+}
+
+macro_rules! mixed {
+    ($($(#[$doc:meta])* $name:ident in $module:ident: $a:ty, $b:ty, $sum:ty;)*) => {$(
+        baton::shared! {
+            $(#[$doc])*
+            #[allow(non_camel_case_types)]
+            pub struct $module in $name {
+                ab: Stages<1, (Tile<$a, 64, 128>, Tile<$b, 16, 128>), ByBulk, ByWgmma>,
+            }
+        }
+
+        $(#[$doc])*
+        #[baton::kernel(threads = 160)]
+        pub fn $name(
+            cta: Cta<'_, $module, 160>,
+            a: TensorMap<Tile<$a, 64, 128>>,
+            b: TensorMap<Tile<$b, 16, 128>>,
+            output: GlobalPtr<$sum, TheWarpgroup<0>>,
+        ) -> Exit<'_> {
+            let (cta, $name::Parts { ab, .. }) = cta.claim();
+            let (mut loads, mut stages) = ab.split();
+            let (joined, (_, loaded)) = cta.roles((
+                warpgroup(move |mut wg| {
+                    let product = Product::<[$sum; 8], _>::new(&mut wg).fence(&mut wg);
+                    let stage = stages.wait(&mut wg);
+                    let (product, stage) = product.mma_async(&mut wg, stage);
+                    let product = product.commit_group(&mut wg, stage);
+                    let (product, stage) = product.wait_group::<0, _>(&mut wg);
+                    stage.release(&mut wg);
+                    let mut mine = output.partition(&wg);
+                    let mut k = 0;
+                    for value in product.values() {
+                        mine.put(k, value);
+                        k += 1;
+                    }
+                }),
+                warp(move |w| {
+                    w.elect(move |mut t| {
+                        loads.acquire(&mut t).load(&mut t, (a.at(0, 0), b.at(0, 0)));
+                        loads.finish(&mut t)
+                    })
+                }),
+            ));
+            joined.exit((loaded,))
+        }
+    )*};
+}
+mixed! {
+    /// e4m3 by e5m2 into f32.
+    of_e4m3_e5m2 in OfE4m3E5m2: e4m3, e5m2, f32;
+    /// e5m2 by e4m3 into f32.
+    of_e5m2_e4m3 in OfE5m2E4m3: e5m2, e4m3, f32;
+    /// u8 by i8 into i32.
+    of_u8_i8 in OfU8I8: u8, i8, i32;
+}
+
+/// Rounds of the products with A in registers.
+pub const ROUNDS: u32 = 3;
+
+macro_rules! from_registers {
+    ($($(#[$doc:meta])* $name:ident in $module:ident: $a:ty, $b:ty, $k:literal, $steps:literal, $sum:ty, $from_a:expr, $from_b:expr;)*) => {$(
+        baton::shared! {
+            $(#[$doc])*
+            #[allow(non_camel_case_types)]
+            pub struct $module in $name {
+                b: Stages<2, Tile<$b, 16, $k>, ByThreads, ByWgmma>,
+            }
+        }
+
+        $(#[$doc])*
+        #[baton::kernel(threads = 160)]
+        pub fn $name(
+            cta: Cta<'_, $module, 160>,
+            output: GlobalPtr<$sum, TheWarpgroup<0>>,
+        ) -> Exit<'_> {
+            let (cta, $name::Parts { b: parts, .. }) = cta.claim();
+            let (mut filling, mut stages) = parts.split();
+            let (joined, _) = cta.roles((
+                warpgroup(move |mut wg| {
+                    let from: fn(u8) -> $a = $from_a;
+                    let mut product = Product::<[$sum; 8], _>::new(&mut wg);
+                    for round in 0..ROUNDS {
+                        // Row by row, all rounds of a row behind each other.
+                        let value = |row, col| from(a((row * ROUNDS + round) * $k + col));
+                        let fragment = Fragment::<$a, _, $steps>::new(&mut wg, value);
+                        let stage = stages.wait(&mut wg);
+                        let (fenced, fragment) = product.fence_with(&mut wg, fragment);
+                        let (issued, read) = fenced.mma_async_with(&mut wg, fragment, stage);
+                        let committed = issued.commit_group(&mut wg, read);
+                        let (settled, (_, stage)) = committed.wait_group::<0, _>(&mut wg);
+                        stage.release(&mut wg);
+                        product = settled;
+                    }
+                    let mut mine = output.partition(&wg);
+                    let mut k = 0;
+                    for value in product.values() {
+                        mine.put(k, value);
+                        k += 1;
+                    }
+                }),
+                warp(move |mut w| {
+                    let from: fn(u8) -> $b = $from_b;
+                    for round in 0..ROUNDS {
+                        let value = |i: u32| from(b((i / $k * ROUNDS + round) * $k + i % $k));
+                        let stage = filling.acquire(&mut w).fill(&mut w, value);
+                        stage.fence_proxy_async(&mut w).publish(&mut w);
+                    }
+                }),
+            ));
+            joined.exit(())
+        }
+    )*};
+}
+from_registers! {
+    /// bf16 into f32, A in registers.
+    with_bf16 in WithBf16: bf16, bf16, 64, 4, f32, |byte| bf16::from_f32(byte as f32), |byte| bf16::from_f32(byte as f32);
+    /// tf32 into f32, A in registers.
+    with_tf32 in WithTf32: f32, f32, 64, 8, f32, |byte| byte as f32, |byte| byte as f32;
+    /// e4m3 by e5m2 into f32, A in registers.
+    with_e4m3_e5m2 in WithE4m3E5m2: e4m3, e5m2, 128, 4, f32, |byte| e4m3::from_bits(0x38 + byte), |byte| e5m2::from_bits(0x3c + byte);
+    /// i8 by u8 into i32, A in registers.
+    with_i8_u8 in WithI8U8: i8, u8, 128, 4, i32, |byte| byte as i8 - 3, |byte| 250 + byte;
 }

@@ -2,6 +2,7 @@
 #![no_std]
 
 use baton::alias::Aliases;
+use baton::cluster::PeerExchange;
 use baton::edited_map::EditedMap;
 use baton::global::{TheMaps, TheWarpgroup};
 use baton::multicast::Multicast;
@@ -51,7 +52,7 @@ pub fn aliases(
 #[baton::kernel(threads = 32)]
 pub fn multimem(cta: Cta<'_, NoShared, 32>, address: u64, output: GlobalPtr<u32>) -> Exit<'_> {
     let mut mine = output.partition(&cta);
-    // SAFETY: nobody runs this kernel.
+    // SAFETY: the test passes four words of one device, which the emulator reaches by `multimem` too; one CTA, here alone.
     let words: Multicast<'_, u32, Sys> = unsafe { Multicast::claim(&cta, address, 4) };
     words.store::<Release>(0, 1);
     words.red_add::<Relaxed>(1, 2);
@@ -306,4 +307,33 @@ pub fn shared_operand(
     ));
     let closed = tensor.dealloc(&mut joined, issued, drained);
     joined.exit((loaded, closed))
+}
+
+baton::shared! {
+    /// What the CTAs of a pair read of each other.
+    pub struct Halves in halves { numbers: PeerExchange<u32, 32, 2> }
+}
+
+/// The CTAs of each cluster exchange their numbers, the one of rank `r` as often as `rounds` plus `r` times `more` says.
+#[baton::kernel(threads = 32, cluster = 2)]
+pub fn unequal(
+    cta: Cta<'_, Halves, 32>,
+    output: GlobalPtr<u32>,
+    rounds: u32,
+    more: u32,
+) -> Exit<'_> {
+    let mut mine = output.partition(&cta);
+    let rank = cta.cluster_rank().0;
+    let (mut cta, halves::Parts { numbers, .. }) = cta.claim();
+    let me = cta.rank();
+    let mut number = 1 + rank;
+    let mut region = numbers.open(&mut cta);
+    for _ in 0..rounds + rank * more {
+        let full = region.fill(&mut cta, |_| number).arrive(&mut cta).wait(&mut cta);
+        number += 2 * full.get(1 - rank, me);
+        region = full.reopen(&mut cta);
+    }
+    mine.put(0, number);
+    let closed = region.close(&mut cta);
+    cta.join().exit((closed,))
 }
