@@ -19,8 +19,10 @@ use crate::{causality, limited, reads};
 pub struct Candidate<'a> {
     /// How it is judged.
     pub options: &'a Options,
-    /// The program.
+    /// The program, its first contents spelled in letters.
     pub program: &'a Program,
+    /// The first contents as they are.
+    pub contents: &'a Program,
     /// The way of each thread.
     pub ways: Vec<&'a Local>,
     /// All operations, thread by thread.
@@ -84,7 +86,12 @@ pub struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     /// Puts the ways together. `None` if some read has nothing to read from, or a barrier blocks.
-    pub fn new(program: &'a Program, options: &'a Options, ways: Vec<&'a Local>) -> Option<Self> {
+    pub fn new(
+        program: &'a Program,
+        contents: &'a Program,
+        options: &'a Options,
+        ways: Vec<&'a Local>,
+    ) -> Option<Self> {
         let mut events = vec![];
         let mut starts = vec![];
         for way in &ways {
@@ -124,6 +131,7 @@ impl<'a> Candidate<'a> {
         let mut candidate = Candidate {
             options,
             program,
+            contents,
             ways,
             nodes,
             done,

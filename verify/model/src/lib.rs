@@ -44,6 +44,7 @@ pub mod coherence;
 pub mod event;
 pub mod execution;
 pub mod kernel;
+pub mod letters;
 pub mod limited;
 pub mod litmus;
 pub mod local;

@@ -17,6 +17,7 @@ mod tensor;
 
 use crate::Error;
 use crate::event::Event;
+use crate::letters::Letters;
 use crate::litmus::Condition;
 use crate::options::Options;
 use crate::program::Program;
@@ -58,8 +59,9 @@ pub fn all(
     program: &Program,
     options: &Options,
     relevance: &Relevance,
+    letters: &Letters,
 ) -> Result<Vec<Vec<Local>>, Error> {
-    let mut domain = Domain::new(program, options, relevance);
+    let mut domain = Domain::new(program, options, relevance, letters);
     let mut rounds = 0;
     loop {
         let mut locals = vec![];
@@ -100,7 +102,8 @@ pub fn replay(
     answers: Vec<u128>,
 ) -> Option<(Vec<Event>, Vec<u128>)> {
     let relevance = Relevance::new(program, &Condition::True, Depth::All);
-    let domain = Domain::new(program, options, &relevance);
+    let letters = Letters::default();
+    let domain = Domain::new(program, options, &relevance, &letters);
     let mut run = Run::new(&domain, thread, vec![]);
     run.given = Some(answers.into_iter());
     let complete = run.execute().is_ok_and(|end| end == End::Complete);

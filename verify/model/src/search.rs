@@ -17,9 +17,10 @@ use crate::barrier::Meetings;
 use crate::candidate::Candidate;
 use crate::event::Event;
 use crate::execution::{Decisions, Execution};
+use crate::letters::Letters;
 use crate::litmus::{Condition, Term};
 use crate::local::{self, Local};
-use crate::options::{Clause, Options};
+use crate::options::{Clause, Clauses, Options};
 use crate::program::Program;
 use crate::race;
 use crate::relation::Relation;
@@ -101,10 +102,10 @@ fn judge_at(
     options: &Options,
     depth: Depth,
 ) -> Result<Verdict, Fault> {
-    let relevance = Relevance::new(program, condition, depth);
-    let ways = local::all(program, options, &relevance)?;
+    let asked = Asked::new(program, condition, options, depth);
+    let ways = asked.ways(options)?;
     let racy = may_race(&ways, options);
-    let mut search = Search::new(program, condition, options, &ways, Goal::All, depth);
+    let mut search = Search::new(&asked, condition, options, &ways, Goal::All, depth);
     if !racy {
         search.verdict.race = Some(false);
     }
@@ -126,7 +127,7 @@ fn judge_at(
     }
     let mut verdict = search.verdict;
     if !verdict.allowed {
-        let mut search = Search::new(program, condition, options, &ways, Goal::Condition, depth);
+        let mut search = Search::new(&asked, condition, options, &ways, Goal::Condition, depth);
         search.budget = options.budget.saturating_mul(DEEPER);
         let flow = search.run();
         if search.unknown {
@@ -140,9 +141,9 @@ fn judge_at(
     }
     if verdict.race.is_none() {
         // Races ask for no values but those that threads decide by.
-        let relevance = Relevance::new(program, &Condition::True, depth);
-        let ways = local::all(program, options, &relevance)?;
-        let mut search = Search::new(program, &Condition::True, options, &ways, Goal::Race, depth);
+        let asked = Asked::new(program, &Condition::True, options, depth);
+        let ways = asked.ways(options)?;
+        let mut search = Search::new(&asked, &Condition::True, options, &ways, Goal::Race, depth);
         search.budget = options.budget.saturating_mul(DEEPER / 4);
         let complete = search.run() != Flow::GiveUp;
         if search.unknown {
@@ -159,6 +160,36 @@ fn judge_at(
 /// Steps that a candidate stands for.
 const CANDIDATE: u64 = 4;
 
+/// A program as far as a condition looks at it.
+struct Asked<'a> {
+    /// The program as it is.
+    plain: &'a Program,
+    /// Its first contents in letters, if some bytes share one.
+    spelled: Option<Program>,
+    letters: Letters,
+    relevance: Relevance,
+}
+
+impl<'a> Asked<'a> {
+    fn new(program: &'a Program, condition: &Condition, options: &Options, depth: Depth) -> Self {
+        let letters = match depth == Depth::Asked && options.clauses == Clauses::default() {
+            true => Letters::new(program, condition),
+            false => Letters::default(),
+        };
+        let spelled = letters.is_active().then(|| letters.spell(program));
+        let relevance = Relevance::new(program, condition, depth);
+        Self { plain: program, spelled, letters, relevance }
+    }
+
+    fn program(&self) -> &Program {
+        self.spelled.as_ref().unwrap_or(self.plain)
+    }
+
+    fn ways(&self, options: &Options) -> Result<Vec<Vec<Local>>, Error> {
+        local::all(self.program(), options, &self.relevance, &self.letters)
+    }
+}
+
 /// How many times the steps of the enumeration the directed search may take.
 const DEEPER: u64 = 500;
 
@@ -169,8 +200,9 @@ pub fn judge_directed(
     options: &Options,
 ) -> Result<bool, Error> {
     let depth = Depth::Stored;
-    let ways = local::all(program, options, &Relevance::new(program, condition, depth))?;
-    let mut search = Search::new(program, condition, options, &ways, Goal::Condition, depth);
+    let asked = Asked::new(program, condition, options, depth);
+    let ways = asked.ways(options)?;
+    let mut search = Search::new(&asked, condition, options, &ways, Goal::Condition, depth);
     search.budget = options.budget.saturating_mul(DEEPER);
     match search.run() {
         Flow::GiveUp => Err(Error::TooLarge(search.steps)),
@@ -181,8 +213,9 @@ pub fn judge_directed(
 /// All outcomes of all consistent, completed executions, and whether one of them has a race.
 pub fn outcomes(program: &Program, options: &Options) -> Result<(BTreeSet<Outcome>, bool), Error> {
     let (condition, depth) = (Condition::True, Depth::All);
-    let ways = local::all(program, options, &Relevance::new(program, &condition, depth))?;
-    let mut search = Search::new(program, &condition, options, &ways, Goal::Outcomes, depth);
+    let asked = Asked::new(program, &condition, options, depth);
+    let ways = asked.ways(options)?;
+    let mut search = Search::new(&asked, &condition, options, &ways, Goal::Outcomes, depth);
     search.budget = options.budget.saturating_mul(DEEPER);
     search.twins = vec![None; program.threads.len()];
     match search.run() {
@@ -248,6 +281,7 @@ enum Flow {
 
 struct Search<'a> {
     program: &'a Program,
+    contents: &'a Program,
     condition: &'a Condition,
     options: &'a Options,
     ways: &'a [Vec<Local>],
@@ -273,15 +307,17 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(
-        program: &'a Program,
+        asked: &'a Asked<'a>,
         condition: &'a Condition,
         options: &'a Options,
         ways: &'a [Vec<Local>],
         goal: Goal,
         depth: Depth,
     ) -> Self {
+        let program = asked.program();
         Self {
             program,
+            contents: asked.plain,
             condition,
             options,
             ways,
@@ -361,7 +397,8 @@ impl<'a> Search<'a> {
         if !self.fed(&ways) || self.goal == Goal::Condition && !self.can_end(&ways) {
             return Flow::Continue;
         }
-        let Some(candidate) = Candidate::new(self.program, self.options, ways) else {
+        let Some(candidate) = Candidate::new(self.program, self.contents, self.options, ways)
+        else {
             return Flow::Continue;
         };
         // Putting one together is as much work as some steps of the search.

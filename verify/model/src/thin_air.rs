@@ -5,7 +5,8 @@
 //! dependencies without a cycle are fine, by a quick look at syntactic dependencies. If there is a
 //! cycle, what counts is not the syntax (an implementation may use any reasoning to see that a store
 //! does not depend on a load) but this: a write is *justified* once the reads that are justified fix
-//! it, whatever all other reads of its thread return; a read is justified once its sources are.
+//! it, whatever all other reads of its thread return; a read is justified once its sources are. Weak reads
+//! that could be one read are taken to return the same.
 
 use crate::candidate::Candidate;
 use crate::event::{Ballot, Event, Kind};
@@ -111,7 +112,15 @@ fn is_fixed(
     let mine = &own[write - start];
     // The n-th write of its kind in the thread.
     let number = own[..write - start].iter().filter(|other| same_write(other, mine)).count();
-    alternatives[thread].iter().all(|other| {
+    // An implementation may merge reads that nothing stands between. Where those of this execution agree, it
+    // may have done so, and ways in which they differ are none.
+    let merged: Vec<_> = mergeable(own).filter(|pair| pair.2).collect();
+    let possible = |other: &&Local| {
+        merged.is_empty()
+            || mergeable(&other.events)
+                .all(|(a, b, agree)| agree || !merged.iter().any(|m| (m.0, m.1) == (a, b)))
+    };
+    alternatives[thread].iter().filter(possible).all(|other| {
         let told = own.iter().enumerate().all(|(index, mine)| {
             let twin = other.events.iter().find(|e| {
                 ballot(e).is_some()
@@ -143,6 +152,29 @@ fn is_fixed(
             );
         !agrees || other.events.iter().filter(|e| same_write(e, mine)).count() > number
     })
+}
+
+/// Which read of a thread: instruction, occurrence, first byte.
+type Which = (usize, u32, u32);
+
+/// Pairs of weak reads of one place, with nothing but weak reads between them, and whether they return the same.
+fn mergeable(events: &[Event]) -> impl Iterator<Item = (Which, Which, bool)> {
+    let weak = |event: &Event| {
+        let access = event.access().filter(|_| event.is_read() && !event.asynchronous);
+        access.is_some_and(|access| !access.order.is_strong() && !access.is_atomic())
+    };
+    events.iter().enumerate().filter(move |(_, first)| weak(first)).flat_map(
+        move |(index, first)| {
+            let near = events[index + 1..].iter().take_while(move |event| weak(event));
+            near.filter_map(move |later| {
+                let (p, q) = (first.access()?, later.access()?);
+                // The value of a read that matters to nothing is as good as any other.
+                let same = p.overlaps_completely(q) && p.proxy == q.proxy && !p.any && !q.any;
+                let which = |event: &Event| (event.instruction, event.occurrence, p.offset);
+                same.then(|| (which(first), which(later), p.value == q.value))
+            })
+        },
+    )
 }
 
 /// The vote, if it is one at a barrier.

@@ -4,6 +4,7 @@ use crate::candidate::Candidate;
 use crate::event::{Event, Kind};
 use crate::execution::{Decisions, Execution};
 use crate::local;
+use crate::program::Program;
 use crate::race::Race;
 
 mod dot;
@@ -188,46 +189,60 @@ impl Witness {
                 .iter()
                 .map(|thread| format!("{} ({})", thread.name, thread.place))
                 .collect(),
-            events,
             labels,
             edges,
             initial,
             finals: memory
                 .into_iter()
-                .map(|(memory, value)| (program.memories[memory].name.clone(), value))
+                .map(|(memory, value)| {
+                    let value = spelled_out(candidate, &events, memory, value);
+                    (program.memories[memory].name.clone(), value)
+                })
                 .collect(),
             registers,
             race: race.map(|race| (race.a, race.b)),
+            events,
         }
     }
 }
 
 /// The operations and final registers with all their values. The search leaves out those that matter to
-/// nothing; they follow from the sources of reads, once around for each operation that passes one on.
+/// nothing, and spells bytes in letters; the values follow from the sources of reads, once around for each
+/// operation that passes one on.
 fn values(candidate: &Candidate<'_>, decisions: &Decisions) -> (Vec<Event>, Vec<Vec<u128>>) {
     let mut events = candidate.events.clone();
     let mut registers: Vec<Vec<u128>> =
         candidate.ways.iter().map(|way| way.registers.clone()).collect();
-    if !events.iter().any(|event| event.access().is_some_and(|access| access.any)) {
+    let left_out = events.iter().any(|event| event.access().is_some_and(|access| access.any));
+    if !left_out && std::ptr::eq(candidate.program, candidate.contents) {
         return (events, registers);
     }
     for _ in 0..=events.len() {
         let before = events.clone();
         for (index, &read) in candidate.reads.iter().enumerate() {
-            let Some(way) = decisions.reads[index] else { continue };
-            if before[read].access().is_none_or(|access| !access.any) {
+            let (Some(way), Some(found)) =
+                (decisions.reads[index], candidate.events[read].access())
+            else {
                 continue;
-            }
+            };
             let choice = &candidate.sources[index];
+            let init =
+                |program: &Program, at: u32| program.memories[found.memory].init[at as usize];
             let mut value = 0;
-            if let Some(access) = before[read].access() {
-                let init = &candidate.program.memories[access.memory].init;
-                for (granule, source) in &choice.ways[way] {
-                    for &at in &choice.bytes[*granule] {
-                        let written = source.and_then(|write| before[write].access());
-                        let byte = written.map_or(init[at as usize], |write| write.byte(at));
-                        value |= u128::from(byte) << (8 * (at - access.offset));
-                    }
+            for (granule, bytes) in choice.bytes.iter().enumerate() {
+                let sources = || choice.ways[way].iter().filter(|(of, _)| *of == granule);
+                for &at in bytes {
+                    // The source whose letter was read.
+                    let fits = |write: Option<usize>| match write {
+                        None => init(candidate.program, at) == found.byte(at),
+                        Some(write) => candidate.events[write]
+                            .access()
+                            .is_some_and(|write| write.byte(at) == found.byte(at)),
+                    };
+                    let source = sources().find(|(_, write)| found.any || fits(*write));
+                    let written = source.and_then(|(_, write)| before[(*write)?].access());
+                    let byte = written.map_or(init(candidate.contents, at), |write| write.byte(at));
+                    value |= u128::from(byte) << (8 * (at - found.offset));
                 }
             }
             if let Some(access) = events[read].access_mut() {
@@ -258,6 +273,18 @@ fn values(candidate: &Candidate<'_>, decisions: &Decisions) -> (Vec<Event>, Vec<
         }
     }
     (events, registers)
+}
+
+/// A final value as it is: that of the write, of the memory as a whole, that left these letters.
+fn spelled_out(candidate: &Candidate<'_>, events: &[Event], memory: usize, value: u128) -> u128 {
+    let ty = candidate.program.memories[memory].ty;
+    let spelled = |event: &Event| {
+        let access = event.access().filter(|access| event.is_write() && access.memory == memory)?;
+        (access.bytes == ty.bytes).then(|| ty.wrap(access.value))
+    };
+    let write =
+        candidate.writes.iter().find(|write| spelled(&candidate.events[**write]) == Some(value));
+    write.and_then(|write| spelled(&events[*write])).unwrap_or(value)
 }
 
 /// What an operation is called in drawings: `W release.gpu [flag] = 1`.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use crate::Error;
 use crate::event::{Access, Event, Kind, Object};
+use crate::letters::Letters;
 use crate::options::{Clause, Clauses, Options};
 use crate::program::{Op, Operand, Program, Type};
 use crate::relevance::Relevance;
@@ -27,6 +28,8 @@ pub struct Domain<'a> {
     pub options: &'a Options,
     /// Which values matter.
     pub relevance: &'a Relevance,
+    /// How bytes are spelled.
+    pub letters: &'a Letters,
     writes: Vec<KnownWrite>,
     seeds: Vec<u128>,
     /// Answers that were worked out since something was learnt.
@@ -67,7 +70,12 @@ fn add_minimal(sets: &mut Vec<Origin>, set: Origin) -> bool {
 
 impl<'a> Domain<'a> {
     /// The initial values only.
-    pub fn new(program: &'a Program, options: &'a Options, relevance: &'a Relevance) -> Self {
+    pub fn new(
+        program: &'a Program,
+        options: &'a Options,
+        relevance: &'a Relevance,
+        letters: &'a Letters,
+    ) -> Self {
         // Without the axiom, a value may come out of nowhere: any constant of the program will do.
         let mut seeds = vec![];
         if !options.clauses.has(Clause::NoThinAir) {
@@ -91,6 +99,7 @@ impl<'a> Domain<'a> {
             program,
             options,
             relevance,
+            letters,
             writes: vec![],
             seeds,
             answers: RefCell::default(),

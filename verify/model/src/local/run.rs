@@ -243,6 +243,11 @@ impl<'a> Run<'a> {
         asynchronous: bool,
         depends: u128,
     ) -> usize {
+        let mut kind = kind;
+        if let Kind::Write(access) = &mut kind {
+            let letters = self.domain.letters;
+            access.value = letters.value(access.memory, access.bytes, access.value);
+        }
         self.events.push(Event {
             thread: self.thread,
             place: self.code.place,

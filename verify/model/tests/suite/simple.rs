@@ -718,6 +718,22 @@ fn check(
     }
 }
 
+/// Weak reads of one place that only weak reads separate, by their instructions; whether they return the same.
+fn merges(events: &[Event]) -> Vec<(usize, usize, bool)> {
+    let weak = |e: &Event| e.kind == Kind::Read && !e.strong() && e.atomic.is_none();
+    let mut pairs = vec![];
+    for (index, a) in events.iter().enumerate() {
+        for (distance, b) in events[index + 1..].iter().enumerate() {
+            let between = &events[index..index + distance + 2];
+            let same = a.address == b.address && a.bytes == b.bytes && a.proxy == b.proxy;
+            if between.iter().all(weak) && same {
+                pairs.push((a.instruction, b.instruction, a.value == b.value));
+            }
+        }
+    }
+    pairs
+}
+
 /// Section 8.10.4: a write is justified if every run of its thread that agrees with the justified
 /// reads has it; a read if all its sources are.
 fn is_justified(events: &[Event], picked: &[&Run], runs: &[Vec<Run>], from: &From) -> bool {
@@ -748,7 +764,13 @@ fn is_justified(events: &[Event], picked: &[&Run], runs: &[Vec<Run>], from: &Fro
                     let start = index - event.at;
                     let own = &picked[thread].events;
                     let rank = own[..event.at].iter().filter(|e| same_write(e, event)).count();
-                    let fixed = runs[thread].iter().all(|other| {
+                    let mine = merges(own);
+                    let others = runs[thread].iter().filter(|o| {
+                        merges(&o.events)
+                            .iter()
+                            .all(|(a, b, agree)| *agree || !mine.contains(&(*a, *b, true)))
+                    });
+                    let fixed = others.into_iter().all(|other| {
                         let agrees =
                             own.iter().filter(|e| good.contains(&(start + e.at))).all(|mine| {
                                 mine.kind != Kind::Read
