@@ -49,6 +49,12 @@ impl EmulatorOptions {
         self
     }
 
+    /// The same; launches record what ran when.
+    pub fn with_trace(mut self, trace: bool) -> Self {
+        self.machine.trace = trace;
+        self
+    }
+
     /// The same, for images' code for this target.
     pub fn with_arch(mut self, arch: impl Into<String>) -> Self {
         self.arch = Some(arch.into());
@@ -149,7 +155,11 @@ impl Emulator {
     ) -> Result<LaunchReport, Error> {
         let launch = description(grid, call);
         let start = Instant::now();
-        let report = self.shared.state().machine.launch(program, &launch).map_err(Box::new)?;
+        let (report, trace) = {
+            let mut state = self.shared.state();
+            let report = state.machine.launch(program, &launch).map_err(Box::new)?;
+            (report, state.machine.after().trace.clone())
+        };
         let elapsed = start.elapsed();
         // As with a GPU's driver, a closed standard output loses the text and nothing else.
         let mut stdout = std::io::stdout();
@@ -159,6 +169,7 @@ impl Emulator {
             instructions: Some(report.instructions),
             output: report.output,
             hazards: report.hazards,
+            trace: trace.map(Box::new),
         })
     }
 

@@ -417,6 +417,7 @@ impl Gpu {
             instructions: None,
             output: String::new(),
             hazards: Vec::new(),
+            trace: None,
         })
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use baton::launch::Call;
 use baton_emulator::Hazard;
+use baton_emulator::trace::Trace;
 
 use crate::device::{Backend, Device};
 use crate::error::BadLaunch;
@@ -62,6 +63,8 @@ pub struct LaunchReport {
     pub output: String,
     /// What the emulator found suspicious without ending the launch.
     pub hazards: Vec<Hazard>,
+    /// What ran when, on an emulator that records it.
+    pub trace: Option<Box<Trace>>,
 }
 
 /// How much of a kernel a device runs at the same time.

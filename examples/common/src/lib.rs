@@ -8,7 +8,7 @@ mod waiting;
 
 use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use baton_host::{Choice, Device, EmulatorOptions, Image, Module};
@@ -42,6 +42,14 @@ pub struct Options {
     #[arg(long, conflicts_with = "strict")]
     unchecked: bool,
 
+    /// Emulator: write a trace of the run, for Perfetto or Chrome
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    /// Emulator: write a page with a picture of the run
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
+
     /// End with one line of JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -58,7 +66,8 @@ impl Options {
         let mut emulator = EmulatorOptions::default()
             .with_seed(self.seed)
             .with_strict(self.strict)
-            .with_unchecked(self.unchecked);
+            .with_unchecked(self.unchecked)
+            .with_trace(self.trace.is_some() || self.timeline.is_some());
         if let Some(arch) = &self.arch {
             // The emulator says which targets there are when this is none of them.
             emulator = emulator.with_arch(arch);
@@ -73,6 +82,28 @@ impl Options {
         Ok((device, module))
     }
 
+    /// The files that are asked for, with their contents.
+    fn files(&self, report: &Report) -> Vec<(&Path, String)> {
+        let mut files = Vec::new();
+        if let Some(file) = &self.report {
+            files.push((file.as_path(), report.json_line() + "\n"));
+        }
+        let Some(trace) = &report.trace else {
+            if self.trace.is_some() || self.timeline.is_some() {
+                eprintln!("note: only a run on the emulator has a trace: --device emulator");
+            }
+            return files;
+        };
+        if let Some(file) = &self.trace {
+            files.push((file, trace.chrome()));
+        }
+        if let Some(file) = &self.timeline {
+            let about = format!("The kernel on the emulator, seed {}.", self.seed);
+            files.push((file, trace.timeline(&report.kernel, &about)));
+        }
+        files
+    }
+
     /// Prints what came of the run; the exit code says whether it was right.
     pub fn conclude(&self, result: Result<Report, Box<dyn Error>>) -> ExitCode {
         let report = match result {
@@ -82,11 +113,11 @@ impl Options {
                 return ExitCode::FAILURE;
             }
         };
-        if let Some(file) = &self.report
-            && let Err(error) = fs::write(file, report.json_line() + "\n")
-        {
-            eprintln!("error: the report cannot be written to `{}`: {error}", file.display());
-            return ExitCode::FAILURE;
+        for (file, text) in self.files(&report) {
+            if let Err(error) = fs::write(file, text) {
+                eprintln!("error: `{}` cannot be written: {error}", file.display());
+                return ExitCode::FAILURE;
+            }
         }
         if self.json {
             println!("{}", report.json_line());

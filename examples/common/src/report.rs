@@ -3,6 +3,7 @@
 use std::fmt;
 
 use baton_host::baton_emulator::Hazard;
+use baton_host::baton_emulator::trace::Trace;
 use baton_host::{Code, Device, Module};
 use serde_json::{Map, Value, json};
 
@@ -15,14 +16,24 @@ pub struct Report {
     json: Map<String, Value>,
     /// What the emulator found, each in several lines.
     hazards: Vec<String>,
+    /// The kernel's name.
+    pub(crate) kernel: String,
+    /// What ran when, if that was recorded.
+    pub(crate) trace: Option<Box<Trace>>,
     verified: bool,
 }
 
 impl Report {
     /// Begins with the device and what the build knows of the kernel.
     pub fn new(device: &Device, module: &Module, kernel: &str) -> Self {
-        let mut report =
-            Self { rows: Vec::new(), json: Map::new(), hazards: Vec::new(), verified: false };
+        let mut report = Self {
+            rows: Vec::new(),
+            json: Map::new(),
+            hazards: Vec::new(),
+            kernel: kernel.to_owned(),
+            trace: None,
+            verified: false,
+        };
         let name = match device.fallback() {
             Some(reason) => format!("{} ({})", device.name(), fact(&reason.to_string())),
             None => device.name().to_owned(),
@@ -68,6 +79,7 @@ impl Report {
         self.row("time", time, seconds);
         self.json("instructions", launch.instructions);
         self.hazards(&launch.hazards);
+        self.trace.clone_from(&launch.trace);
 
         let shown = match &verdict.first {
             Some(first) => {

@@ -400,3 +400,70 @@ fn what_cannot_be_used_is_said_with_its_place_and_a_way_out() {
     );
     assert!(message.contains("smooth"), "{message}");
 }
+
+#[test]
+fn a_picture_of_time_has_every_warp_copy_wait_and_phase() {
+    let folder = Folder::new();
+    let launch = "grid = 2\nblock = 1\narguments = [{ tensor_map = \"m\" }, { pointer = \"out\" }]\n\
+                  [tensor_map.m]\nbuffer = \"in\"\ntype = \"u32\"\ndims = [64, 32]\nbox = [16, 8]\n\
+                  [buffer]\nin = { type = \"u32\", elements = 2048 }\nout = { type = \"u32\", elements = 2 }";
+    folder.write("launch.toml", launch);
+    let arguments = [
+        "small.ptx",
+        "--kernel",
+        "tile_by_value",
+        "--launch",
+        "launch.toml",
+        "--policy",
+        "late",
+        "--trace",
+        "t.json",
+        "--timeline",
+        "t.html",
+        "--schedules",
+        "1",
+    ];
+    let output = folder.check(&arguments);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{output:?}");
+
+    let trace: Value = serde_json::from_str(&folder.read("t.json")).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let spans: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
+    for (category, count) in [("run", 2), ("wait", 2), ("copy", 2), ("phase", 2)] {
+        let found = spans.iter().filter(|span| span["cat"] == category).count();
+        assert!(found >= count, "{found} of {category}: {trace:#}");
+    }
+    let named: HashSet<(u64, u64)> = events
+        .iter()
+        .filter(|event| event["name"] == "thread_name")
+        .filter_map(|event| Some((event["pid"].as_u64()?, event["tid"].as_u64()?)))
+        .collect();
+    for span in &spans {
+        let lane = (span["pid"].as_u64().expect("a pid"), span["tid"].as_u64().expect("a tid"));
+        assert!(named.contains(&lane), "a lane without a name: {span}");
+        assert!(span["dur"].as_u64().is_some_and(|dur| dur > 0), "{span}");
+    }
+    // A copy's phase completes when the copy does, and the warp goes on then.
+    let of = |category: &str| -> Vec<&Value> {
+        let mut found: Vec<&Value> = spans
+            .iter()
+            .copied()
+            .filter(|span| span["cat"] == category && span["pid"] == 0)
+            .collect();
+        found.sort_by_key(|span| span["ts"].as_u64());
+        found
+    };
+    let end = |span: &Value| span["ts"].as_u64().unwrap_or(0) + span["dur"].as_u64().unwrap_or(0);
+    assert_eq!(end(of("copy")[0]), end(of("phase")[0]));
+    assert_eq!(end(of("copy")[0]), end(of("wait")[0]));
+
+    let page = folder.read("t.html");
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    assert!(!page.contains("http://") && !page.contains("https://"), "it needs no network");
+    assert!(page.contains("prefers-color-scheme: dark"));
+    for lane in ["warp 0", "bulk copies in", "mbarrier 0x", "CTA (1, 0, 0)", "512 bytes"] {
+        assert!(page.contains(lane), "{lane}");
+    }
+    assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    assert_eq!(page.matches("<details").count(), page.matches("</details>").count());
+}

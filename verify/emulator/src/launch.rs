@@ -8,6 +8,7 @@ use crate::memory::{FRESH, Memory, SHARED_BASE};
 use crate::remote::RemoteOp;
 use crate::rng::{Decision, Rng};
 use crate::schedule::{Grid, Settings};
+use crate::trace::Trace;
 use crate::warp::SITE_BITS;
 use crate::world::World;
 use baton_ptx as ptx;
@@ -44,6 +45,8 @@ pub struct Options {
     pub record: bool,
     /// Points where practice and text disagree are errors rather than warnings.
     pub strict: bool,
+    /// Records what ran when, for [`Machine::after`].
+    pub trace: bool,
 }
 
 impl Default for Options {
@@ -57,6 +60,7 @@ impl Default for Options {
             record: false,
             unchecked: false,
             strict: false,
+            trace: false,
         }
     }
 }
@@ -287,6 +291,8 @@ pub struct After {
     pub hazards: Vec<Hazard>,
     /// What it decided, if that was to be kept.
     pub decisions: Vec<Decision>,
+    /// What ran when, if that was to be recorded.
+    pub trace: Option<Trace>,
 }
 
 /// A device: global memory that outlives launches.
@@ -438,6 +444,7 @@ impl Machine {
             output: String::new(),
             heap: Vec::new(),
             culprits: 0,
+            trace: self.options.trace.then(Box::default),
             detect: (!self.options.unchecked)
                 .then(|| Box::new(Detector::new(self.options.strict, settings.stale))),
         };

@@ -43,6 +43,7 @@ mod schedule;
 pub mod tcgen05;
 mod tensor;
 pub mod tensor_map;
+pub mod trace;
 mod value;
 mod warp;
 mod wgmma;

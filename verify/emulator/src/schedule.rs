@@ -1,5 +1,7 @@
 //! Who runs next: warps, the paths inside them, and agents, chosen by the seed.
 
+mod recording;
+
 use crate::async_ops::{Action, Source};
 use crate::detect::{Hazard, Home};
 use crate::error::{Deadlock, Error, Fault, Threads, Waiter};
@@ -10,6 +12,7 @@ use crate::memory::{FRESH, RANK_SHIFT, SHARED_BASE};
 use crate::order::{Habit, Order};
 use crate::rng::Rng;
 use crate::tensor::TensorAgent;
+use crate::trace::{Actor, Lane};
 use crate::warp::{Frame, Path, Spin, Wait, Warp};
 use crate::wgmma::Loans;
 use crate::world::{BARS, Bar, Cluster, Cta, Event, World};
@@ -182,7 +185,17 @@ impl<'p> Grid<'p> {
 
     /// What is left, also when the run has failed.
     pub fn end(&mut self) -> After {
-        After { hazards: self.hazards(), decisions: self.world.rng.recorded() }
+        After {
+            hazards: self.hazards(),
+            decisions: self.world.rng.recorded(),
+            trace: self.world.trace.take().map(|trace| {
+                trace.end(|slot| {
+                    let warp = self.warps.get(slot as usize)?;
+                    let block = self.world.ctas.get(warp.cta as usize)?.index;
+                    Some(Lane { block, actor: Actor::Warp(warp.index) })
+                })
+            }),
+        }
     }
 
     // ---- steps ----
@@ -202,14 +215,19 @@ impl<'p> Grid<'p> {
             Some(k) if able(&warp.paths[k]) => {
                 let path = warp.paths.swap_remove(k);
                 self.world.current = w;
+                self.record_turn(&warp, w, &path);
+                let (func, pc) = (path.frame.func, path.pc);
                 let Settings { budget, switch, .. } = self.settings;
-                self.world.run_path(&mut warp, path, budget, switch)
+                let result = self.world.run_path(&mut warp, path, budget, switch);
+                self.record_run(&warp, w, (func, pc));
+                result
             }
             _ => Ok(()),
         };
         warp.ready = warp.paths.iter().any(able);
         if !warp.ready {
             self.ready.swap_remove(i);
+            self.record_wait(&warp, w);
         }
         let (cta, index) = (warp.cta, warp.index);
         let ended = warp.live == 0;
@@ -248,6 +266,7 @@ impl<'p> Grid<'p> {
         };
         let Some(i) = chosen else { return Ok(()) };
         let mut agent = self.world.agents.swap_remove(i);
+        self.record_step(&agent);
         let w = agent.warp;
         let mut none = Warp::default();
         let result = match self.warps.get_mut(w as usize) {
@@ -261,7 +280,10 @@ impl<'p> Grid<'p> {
         };
         self.world.events.push(Event::Agent(w));
         match result {
-            Ok(true) => Ok(()),
+            Ok(true) => {
+                self.record_end(&agent);
+                Ok(())
+            }
             Ok(false) => {
                 self.world.agents.push(agent);
                 Ok(())
@@ -332,6 +354,9 @@ impl<'p> Grid<'p> {
         if !warp.ready && warp.paths.iter().any(|p| p.wait.is_none()) {
             warp.ready = true;
             self.ready.push(w);
+            if let Some(trace) = &mut self.world.trace {
+                trace.woken(w, self.world.instructions);
+            }
         }
     }
 
@@ -469,6 +494,9 @@ impl<'p> Grid<'p> {
             self.warps[w as usize] = warp;
             self.world.ctas[slot as usize].warps.push(w);
             self.ready.push(w);
+            if let Some(trace) = &mut self.world.trace {
+                trace.begin(w);
+            }
             if let Some(detect) = &mut self.world.detect {
                 detect.start_warp(w, slot, index, number, live);
             }

@@ -9,6 +9,7 @@ use crate::mbarrier::Mbarriers;
 use crate::memory::*;
 use crate::rng::Rng;
 use crate::tcgen05::TensorMemory;
+use crate::trace::Recorder;
 use crate::warp::{Frame, Warp};
 use crate::wgmma::Product;
 use std::collections::HashMap;
@@ -141,6 +142,7 @@ pub(crate) struct World<'p> {
     /// The lanes whose access failed, where the fault is not of all.
     pub culprits: u32,
     /// Finds what is not ordered, unless it is off.
+    pub trace: Option<Box<Recorder>>,
     pub detect: Option<Box<Detector>>,
 }
 

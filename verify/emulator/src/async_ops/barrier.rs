@@ -1,6 +1,7 @@
 //! mbarrier instructions.
 
 use super::*;
+use crate::trace::{Actor, Lane};
 
 impl World<'_> {
     /// The phase of a barrier now.
@@ -39,11 +40,16 @@ impl World<'_> {
         let result = barriers.get(place.offset).and_then(|b| {
             let phase = b.phase;
             let result = change(b)?;
-            Ok((result, b.phase != phase))
+            Ok((result, b.phase != phase, phase))
         });
         match result {
-            Ok((result, turned)) => {
+            Ok((result, turned, phase)) => {
                 if turned {
+                    if let Some(trace) = &mut self.trace {
+                        let actor = Actor::Barrier(SHARED_BASE + place.offset);
+                        let lane = Lane { block: self.ctas[place.cta as usize].index, actor };
+                        trace.phase(lane, phase, self.instructions);
+                    }
                     self.events.push(Event::Mbarrier(place));
                     if let Some(detect) = &mut self.detect {
                         detect.turn(place);

@@ -208,6 +208,8 @@ pub(crate) struct Agent {
     pub group: u32,
     /// Order of issue.
     pub number: u64,
+    /// When it was issued, in the time of a trace.
+    pub issued: u64,
     /// What its completion tells, for the detection.
     pub stamp: Option<Stamp>,
 }
@@ -222,6 +224,7 @@ impl World<'_> {
         action: Action,
     ) {
         self.issued += 1;
+        let issued = self.trace.as_ref().map_or(0, |trace| trace.moment(self.instructions));
         self.agents.push(Agent {
             action,
             read: false,
@@ -232,6 +235,7 @@ impl World<'_> {
             pc: path.pc,
             group,
             number: self.issued,
+            issued,
             stamp: None,
         });
     }

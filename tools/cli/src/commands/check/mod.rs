@@ -82,6 +82,14 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     lines: Option<PathBuf>,
 
+    /// Write a trace of one schedule, the first that fails or the first: for Perfetto or Chrome
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    /// Write the same as a page with a picture of time
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
+
     /// One JSON object a line: each finding, then a summary
     #[arg(long)]
     json: bool,
@@ -151,6 +159,7 @@ impl Arguments {
         if let Some(file) = &self.sarif {
             write(file, &format!("{:#}\n", sarif::log(&report)))?;
         }
+        self.draw(&case, &report, options)?;
         if self.json {
             report.json().iter().try_for_each(output::line)?;
         } else {
@@ -158,6 +167,38 @@ impl Arguments {
         }
         let failed = outcome.errors().next().is_some();
         Ok(if failed { exit_code::FAILED } else { exit_code::SUCCESS })
+    }
+
+    /// Traces the first schedule that failed, or the first.
+    fn draw(&self, case: &Case, report: &Report, options: Options) -> Result<()> {
+        if self.trace.is_none() && self.timeline.is_none() {
+            return Ok(());
+        }
+        let mut options = options;
+        if self.exhaust.is_some() {
+            // Nothing but the plain choices, or what failed.
+            options.replay =
+                Some(report.outcome.log.as_ref().map_or_else(Vec::new, |l| l.log.decisions()));
+        } else if let Some(first) = report.first() {
+            options.seed = first.seed;
+        }
+        let seed = options.seed;
+        let run = case
+            .run(Options { trace: true, ..options })
+            .map_err(|error| cannot_run(&self.file, &error))?;
+        let Some(trace) = run.trace else { return Ok(()) };
+        if let Some(file) = &self.trace {
+            write(file, &trace.chrome())?;
+        }
+        if let Some(file) = &self.timeline {
+            let said = match run.findings.first() {
+                None => "Nothing was found in it.".to_owned(),
+                Some(first) => format!("It shows: {}.", report::message(first)),
+            };
+            let title = format!("{}, seed {seed}", report.kernel);
+            write(file, &trace.timeline(&title, &said))?;
+        }
+        Ok(())
     }
 
     fn search(&self, case: &Case, kernel: &str, options: &Options) -> Result<search::Outcome> {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use baton_emulator::explore::{self, Log};
+use baton_emulator::trace::Trace;
 use baton_emulator::{
     Deadlock, Decision, Error, Failure as Faulted, Fault, Hazard, Machine, Options, Program,
     Severity, Site,
@@ -134,6 +135,8 @@ pub struct Run {
     pub findings: Vec<Finding>,
     /// Thread-instructions.
     pub instructions: u64,
+    /// What ran when, if that was asked for.
+    pub trace: Option<Trace>,
     decisions: Vec<Decision>,
 }
 
@@ -164,6 +167,7 @@ impl Case {
             }
         }
         run.decisions.clone_from(&machine.after().decisions);
+        run.trace.clone_from(&machine.after().trace);
         Ok(run)
     }
 
