@@ -68,9 +68,9 @@ impl<const N: u32, const ROWS: usize, const COLS: usize> Accumulators for Accs<N
 }
 
 impl<const N: u32, const ROWS: usize, const COLS: usize> Accs<N, ROWS, COLS> {
-    const FULL: u32 = 0;
-    const EMPTY: u32 = N * MBARRIER;
-    const DRAIN: u32 = 2 * N * MBARRIER;
+    pub(crate) const FULL: u32 = 0;
+    pub(crate) const EMPTY: u32 = N * MBARRIER;
+    pub(crate) const DRAIN: u32 = 2 * N * MBARRIER;
 }
 
 // SAFETY: (1) `init` initialises each barrier with the one arrival a phase that its side makes; (2) barriers within
@@ -186,14 +186,8 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
                 brand: PhantomData,
                 field: PhantomData,
             },
-            AccConsumer {
-                base,
-                tensor,
-                cursor: Cursor::start(),
-                stored: false,
-                brand: PhantomData,
-                field: PhantomData,
-            },
+            // SAFETY: the field's own.
+            unsafe { AccConsumer::of(base, tensor) },
             Tensor {
                 address: tensor,
                 columns: const { allocated_columns(<Accs<N, ROWS, COLS> as Field>::COLUMNS) },
@@ -298,6 +292,22 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
 impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
     AccConsumer<'k, Tag, S, N, ROWS, COLS>
 {
+    /// The end at the beginning of its ring.
+    ///
+    /// # Safety
+    /// 1. The barriers of `Accs` are at `base` and its columns at `tensor`, claimed, and this is their one consuming end.
+    #[inline(always)]
+    pub(crate) unsafe fn of(base: Addr<SharedCta>, tensor: u32) -> Self {
+        AccConsumer {
+            base,
+            tensor,
+            cursor: Cursor::start(),
+            stored: false,
+            brand: PhantomData,
+            field: PhantomData,
+        }
+    }
+
     /// Waits until the matrix instructions of the next accumulator have completed, and takes it. Each thread of
     /// the warpgroup waits itself.
     ///
@@ -671,12 +681,12 @@ const DESCRIPTOR: u64 = (1024 >> 4) << 32 | 0b001 << 46 | 2 << 61;
 
 /// The descriptor of what begins at `address`.
 #[inline(always)]
-fn descriptor(address: Addr<SharedCta>) -> u64 {
+pub(crate) fn descriptor(address: Addr<SharedCta>) -> u64 {
     DESCRIPTOR | ((address.raw() as u64 & 0x3_FFFF) >> 4)
 }
 
 /// The instruction descriptor of `kind::f16` with f32 accumulation (ISA 9.7.16.4.2).
-const fn instruction<E: MmaElement>(m: usize, n: usize) -> u32 {
+pub(crate) const fn instruction<E: MmaElement>(m: usize, n: usize) -> u32 {
     1 << 4 | E::FORMAT << 7 | E::FORMAT << 10 | (n as u32 >> 3) << 17 | (m as u32 >> 4) << 24
 }
 

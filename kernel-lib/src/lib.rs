@@ -95,6 +95,7 @@ pub mod layout;
 pub mod mnemonics;
 pub mod multicast;
 pub mod pair;
+pub mod pair_accumulator;
 pub mod path;
 pub mod previous;
 pub mod print;

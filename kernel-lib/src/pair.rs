@@ -6,7 +6,8 @@
 //! still use it: [`PairTensor::dealloc`] takes the token of the cluster whose roles have all ended (rule D13).
 //!
 //! The instructions on it are those of layer 0 ([`ptx::tcgen05`]), which are `unsafe`; what the types
-//! here keep is who allocates, when it ends, and that the two belong together.
+//! here keep is who allocates, when it ends, and that the two belong together. For matrix products there are safe
+//! [accumulators of a pair](crate::pair_accumulator).
 //!
 //! ```
 //! use baton::pair::Pair;

@@ -23,6 +23,7 @@
 //! | bulk copy, write | anyone | its phase observed: `wait`, or `try_wait` that returned true | B6, C5 |
 //! | bulk copy, read | threads, write | `cp.async.bulk.wait_group.read` by the issuer, then the set's barrier | B7, B10, B11 |
 //! | `tcgen05.mma`, read of operands | bulk copy, write | `tcgen05.commit` and its phase | D5, D6 |
+//! | `tcgen05.mma` of a pair, read of operands | bulk copy, write, in either CTA | rank 1's arrival on rank 0's barrier before the instructions, `tcgen05.commit` to both and its phase | C7, D6 |
 //! | `wgmma`, read of operands | bulk copy, write | `wgmma.commit_group`, a `wait_group` that covers the group, then the hand-over | E3 |
 //! | threads, registers | `wgmma` | `wgmma.fence` | E1 |
 //! | `wgmma`, registers | threads | `wgmma.commit_group`, `wgmma.wait_group` 0 | E2 |
@@ -43,6 +44,8 @@ pub enum ByThreads {}
 pub enum ByBulk {}
 /// Drained by `tcgen05.mma`, which reads its operands through the async proxy.
 pub enum ByMma {}
+/// Drained by `tcgen05.mma` of a pair of CTAs (`cta_group::2`), which reads its operands in both through the async proxy.
+pub enum ByPairMma {}
 /// Drained by `wgmma`, which reads its operands through the async proxy.
 pub enum ByWgmma {}
 
@@ -576,21 +579,21 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma> MayArrive;
+    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma> MayArrive;
     Filling: PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
-    Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByWgmma>;
-    Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
-    Copied: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents HandsOnTo<ByThreads> MayArrive;
-    Synced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
-    WrittenFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByWgmma, ByBulk>;
-    ReadFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
+    Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma>;
+    Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
+    Copied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents HandsOnTo<ByThreads> MayArrive;
+    Synced: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
+    WrittenFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma, ByBulk>;
+    ReadFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk>;
     Polled: FillCompleted CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Awaited: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
     ObservedRelaxed: PollConfirmed CopiesLanded FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
     Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByWgmma;
     ReadByMma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
     ReadByWgmma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
-    Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
+    Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
     InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced Writable StoreInFlight HandsOnTo<ByBulk>;
     Arrived: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents HasArrived;
     ClusterFull: VisibleToTheCluster NotAwaited;

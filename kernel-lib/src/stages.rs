@@ -15,6 +15,7 @@
 //! | filled | drained | the producer | the consumer |
 //! |---|---|---|---|
 //! | [`ByBulk`] | [`ByMma`] | `acquire`, `load` | `wait`, `acc.mma`, `release_by_commit` |
+//! | [`ByBulk`] | [`ByPairMma`] | `acquire`, `load` | `wait`, `acc.mma` of a [pair](crate::pair_accumulator) |
 //! | [`ByBulk`] | [`ByWgmma`] | `acquire`, `load` | `wait`, `product.mma_async`, `wait_group`, `release` |
 //! | [`ByBulk`] | [`ByThreads`] | `acquire`, `load` | `wait`, `get`, `fence_proxy_async`, `release` |
 //! | [`ByThreads`] | [`ByMma`] | `acquire`, `fill`, `fence_proxy_async`, `publish` | `wait`, `acc.mma`, `release_by_commit` |
@@ -48,7 +49,7 @@ use crate::path::{
     ReadByMatrix, ReadByMma, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained, Untouched,
     VisibleToTheSet, Writable, Written,
 };
-pub use crate::path::{ByBulk, ByMma, ByThreads, ByWgmma};
+pub use crate::path::{ByBulk, ByMma, ByPairMma, ByThreads, ByWgmma};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
 use crate::require;
@@ -98,6 +99,9 @@ pub trait Drain: sealed::Sealed + 'static {
     /// Whether an asynchronous operation arrives on the empty barrier.
     #[doc(hidden)]
     const ASYNCHRONOUS: bool = false;
+    /// Whether that operation may be another CTA's.
+    #[doc(hidden)]
+    const PAIR: bool = false;
     /// Whether threads read the stage by ordinary loads.
     #[doc(hidden)]
     const GENERIC: bool = false;
@@ -106,6 +110,7 @@ pub trait Drain: sealed::Sealed + 'static {
 impl sealed::Sealed for ByThreads {}
 impl sealed::Sealed for ByBulk {}
 impl sealed::Sealed for ByMma {}
+impl sealed::Sealed for ByPairMma {}
 impl sealed::Sealed for ByWgmma {}
 impl Fill for ByThreads {
     type Closed<'k, Tag> = ();
@@ -120,6 +125,10 @@ impl Drain for ByThreads {
 }
 impl Drain for ByMma {
     const ASYNCHRONOUS: bool = true;
+}
+impl Drain for ByPairMma {
+    const ASYNCHRONOUS: bool = true;
+    const PAIR: bool = true;
 }
 impl Drain for ByWgmma {}
 
@@ -309,8 +318,26 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     }
 
     #[inline(always)]
-    fn empty(&self) -> Addr<SharedCta> {
+    pub(crate) fn empty(&self) -> Addr<SharedCta> {
         self.base.offset((R::STRIDE + MBARRIER) * R::STAGES + self.index * MBARRIER)
+    }
+
+    /// Which stage of the ring it is.
+    #[inline(always)]
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Parity of the phase that filled it.
+    #[inline(always)]
+    pub(crate) fn phase(&self) -> u32 {
+        self.phase
+    }
+
+    /// Something else hands the stage back.
+    #[inline(always)]
+    pub(crate) fn goes_back(self) {
+        self.hand.settle();
     }
 }
 
@@ -346,7 +373,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
         if R::Fill::ASYNCHRONOUS {
             self.wait_fills();
         }
-        if R::PEERS > 1 && R::Drain::ASYNCHRONOUS {
+        if (R::PEERS > 1 || R::Drain::PAIR) && R::Drain::ASYNCHRONOUS {
             self.wait_drains();
         }
         // SAFETY: every fill of every stage has been observed, and this end is consumed.
@@ -369,7 +396,7 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
 }
 
 impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
-    /// Waits until every stage has been handed back by all CTAs: their commits arrive here without a thread of theirs, and this
+    /// Waits until every stage has been handed back, by all CTAs: their commits arrive here without a thread of theirs, and this
     /// CTA has to be there (rule F3).
     #[inline(always)]
     fn wait_drains(mut self) {

@@ -146,6 +146,10 @@ const fn kernel(name: &'static str) -> KernelInfo {
 }
 
 fn emulator() -> (Device, Module) {
+    emulator_with(ptx(), EmulatorOptions::default())
+}
+
+fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module) {
     const KERNELS: &[KernelInfo] = &[
         kernel("reads"),
         kernel("pairs"),
@@ -158,11 +162,12 @@ fn emulator() -> (Device, Module) {
         kernel("aliases"),
         kernel("multimem"),
         kernel("unequal"),
+        kernel("pair_product"),
     ];
-    let binary = Binary { arch: "sm_100a", ptx: ptx(), lines: "", cubin: None, kernels: KERNELS };
+    let binary = Binary { arch: "sm_100a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
     let binaries: &'static [Binary] = Box::leak(Box::new([binary]));
-    let device = Device::emulator(EmulatorOptions::default());
+    let device = Device::emulator(options);
     let module = device.load(&Image { name: "typed", binaries }).expect("the kernels load");
     (device, module)
 }
@@ -376,4 +381,114 @@ fn f3_a_cta_that_exchanges_less_often_than_its_peer_makes_it_wait() {
             assert!(error.contains("deadlock"), "seed {seed}, {rounds} rounds: {error}");
         }
     }
+}
+
+#[test]
+fn d13_a_pair_multiplies_under_every_schedule() {
+    // One tile and one step; more steps than stages; more tiles than accumulators.
+    for (tiles, steps) in [(1, 1), (1, 5), (5, 1), (3, 2)] {
+        pair_product(tiles, steps);
+    }
+}
+
+/// Products of a pair, against sums in double precision.
+fn pair_product(tiles: usize, steps: usize) {
+    let emulator = emulator();
+    for seed in 0..SEEDS {
+        assert_eq!(pair_product_goes_wrong(&emulator, tiles, steps, seed), None, "seed {seed}");
+    }
+}
+
+#[test]
+fn d13_what_the_ctas_of_a_pair_say_to_each_other_is_needed() {
+    let (start, end) = {
+        let start = ptx().find(".entry pair_product(").expect("the kernel");
+        (start, ptx()[start..].find(".visible").map_or(ptx().len(), |end| start + end))
+    };
+    let body = &ptx()[start..end];
+    const ARRIVE: &str = "mbarrier.arrive.release.cluster.shared::cluster";
+    const COMMIT: &str = "tcgen05.commit";
+    // The first arrival and wait at the cluster's scope hand tensor memory over, for which a relaxed one is enough; the second are
+    // those of a stage.
+    for (from, number, to) in [
+        (ARRIVE, 0, "//"),
+        (ARRIVE, 1, "//"),
+        (ARRIVE, 1, "mbarrier.arrive.relaxed.cluster.shared::cluster"),
+        (ARRIVE, 1, "mbarrier.arrive.release.cta.shared::cluster"),
+        ("mbarrier.try_wait.parity.acquire.cluster", 1, "mbarrier.try_wait.parity.acquire.cta"),
+        ("mbarrier.try_wait.parity.acquire.cluster", 1, "mbarrier.try_wait.parity.relaxed.cluster"),
+        // Behind the wait for the matrix instructions, and behind that for the peer's epilogue.
+        ("tcgen05.fence::after_thread_sync", 1, "//"),
+        ("tcgen05.fence::after_thread_sync", 3, "//"),
+        // Of the epilogue.
+        ("tcgen05.fence::before_thread_sync", 1, "//"),
+        (COMMIT, 0, "//"),
+        (COMMIT, 1, "//"),
+        (COMMIT, 2, "//"),
+    ] {
+        let at = body.match_indices(from).nth(number).expect("the instruction").0;
+        let (before, after) = (&body[..at], &body[at + from.len()..]);
+        let text = format!("{}{before}{to}{after}{}", &ptx()[..start], &ptx()[end..]);
+        let mut options = EmulatorOptions::default().with_strict(true);
+        options.machine.step_limit = Some(2_000_000);
+        let emulator = emulator_with(text.leak(), options);
+        let goes_wrong = |seed: u64| {
+            let (tiles, steps) = [(3, 2), (5, 1), (2, 5)][seed as usize % 3];
+            pair_product_goes_wrong(&emulator, tiles, steps, seed)
+        };
+        assert!((0..SEEDS).find_map(goes_wrong).is_some(), "`{from}` {number} becomes `{to}`");
+    }
+}
+
+/// What is wrong with a pair's products under a seed.
+fn pair_product_goes_wrong(
+    (device, module): &(Device, Module),
+    tiles: usize,
+    steps: usize,
+    seed: u64,
+) -> Option<String> {
+    let (rows, k, cols) = (256 * tiles, 64 * steps, typed_kernel::PAIR_COLS);
+    let element = |i: usize, factor: usize| bf16::from_f32((i * factor % 11) as f32 / 4.0 - 1.0);
+    let a: Vec<bf16> = (0..rows * k).map(|i| element(i, 7)).collect();
+    let b: Vec<bf16> = (0..cols * k).map(|i| element(i, 5)).collect();
+    let sum = |row: usize, col: usize| -> f64 {
+        let product =
+            |i: usize| f64::from(a[row * k + i].to_f32()) * f64::from(b[col * k + i].to_f32());
+        (0..k).map(product).sum()
+    };
+    let expected: Vec<f64> = (0..tiles * cols)
+        .flat_map(|at| (0..256).map(move |row| (at / cols * 256 + row, at % cols)))
+        .map(|(row, col)| sum(row, col))
+        .collect();
+    let a = Buffer::from_slice(device, &a).expect("memory");
+    let b = Buffer::from_slice(device, &b).expect("memory");
+    device.set_seed(seed);
+    let mut output = Buffer::<f32>::poisoned(device, expected.len()).expect("memory");
+    let call = typed_kernel::pair_product(
+        a.tensor_map(Matrix::new(rows as u64, k as u64)).expect("a matrix"),
+        b.tensor_map(Matrix::new(cols as u64, k as u64)).expect("a matrix"),
+        output.as_arg_mut(),
+        tiles as u32,
+        steps as u32,
+    );
+    match device.launch(module, 2, call) {
+        Err(error) => return Some(error.to_string()),
+        Ok(report) => {
+            if let Some(hazard) = report.hazards.first() {
+                return Some(hazard.to_string());
+            }
+        }
+    }
+    // Quarters below 2²⁴: f32 has them all.
+    let found: Vec<f64> = output.to_vec().expect("memory").into_iter().map(f64::from).collect();
+    let wrong: Vec<usize> = (0..expected.len()).filter(|&i| found[i] != expected[i]).collect();
+    let first = wrong.first()?;
+    Some(format!(
+        "{} wrong, the first in row {} of column {}: {} for {}",
+        wrong.len(),
+        first % 256,
+        first / 256,
+        found[*first],
+        expected[*first]
+    ))
 }

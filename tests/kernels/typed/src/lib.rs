@@ -7,9 +7,11 @@ use baton::edited_map::EditedMap;
 use baton::global::{TheMaps, TheWarpgroup};
 use baton::multicast::Multicast;
 use baton::pair::Pair;
+use baton::pair_accumulator::PairAccs;
 use baton::prelude::*;
 use baton::protocol::{Dekker, Once, Queue, SpinLock};
 use baton::sem::{Acquire, Relaxed, Release};
+use baton::stages::ByPairMma;
 
 /// Through the read-only cache, and four words at once.
 #[baton::kernel(threads = 32)]
@@ -336,4 +338,76 @@ pub fn unequal(
     mine.put(0, number);
     let closed = region.close(&mut cta);
     cta.join().exit((closed,))
+}
+
+/// Columns of a pair's accumulator.
+pub const PAIR_COLS: usize = 64;
+
+baton::shared! {
+    /// Half of the operands of a pair's products, and half of the products.
+    pub struct Product in product {
+        ab: Stages<2, (Tile<bf16, 128, 64>, Tile<bf16, 32, 64>), ByBulk, ByPairMma>,
+        acc: PairAccs<2, PAIR_COLS, 2>,
+    }
+}
+
+/// The pair computes tiles of 256 × 64 of A · Bᵀ, `steps` times 64 columns of K; each thread of the epilogue writes its row.
+#[baton::kernel(threads = 192, cluster = 2)]
+pub fn pair_product(
+    cta: Cta<'_, Product, 192>,
+    a: TensorMap<Tile<bf16, 128, 64>>,
+    b: TensorMap<Tile<bf16, 32, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    tiles: u32,
+    steps: u32,
+) -> Exit<'_> {
+    let rank = cta.cluster_rank().0 as i32;
+    let (cta, product::Parts { ab, acc, .. }) = cta.claim();
+    let (mut loads, mut stages) = ab.split();
+    let (mut accumulators, mut results, tensor) = acc.split();
+    let (joined, (drained, loaded, issued)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut mine = output.partition(&wg).into_iter();
+            for _ in 0..tiles {
+                let mut acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
+                for col in (0..PAIR_COLS as u32).step_by(16) {
+                    let (next, values) = acc.ld::<16>(&mut wg, col).wait_ld(&mut wg);
+                    for (value, mut place) in values.into_iter().zip(mine.by_ref()) {
+                        place.put(value);
+                    }
+                    acc = next;
+                }
+                acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+            }
+            results.finish(&mut wg)
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for tile in 0..tiles as i32 {
+                    for step in 0..steps as i32 {
+                        let from =
+                            (a.at(256 * tile + 128 * rank, 64 * step), b.at(32 * rank, 64 * step));
+                        loads.acquire(&mut t).load(&mut t, from);
+                    }
+                }
+                loads.finish(&mut t)
+            })
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for _ in 0..tiles {
+                    let mut acc = accumulators.acquire(&mut t);
+                    for _ in 0..steps {
+                        let stage = stages.wait(&mut t);
+                        acc.mma(&mut t, stage);
+                    }
+                    acc.commit(&mut t);
+                }
+                accumulators.finish(&mut t)
+            })
+        }),
+    ));
+    let mut joined = joined.join_peers();
+    let deallocated = tensor.dealloc(&mut joined, issued, drained);
+    joined.exit((loaded, deallocated))
 }

@@ -185,10 +185,10 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &[],
-        tests: &[(
-            "tests/tests/typed.rs",
-            "memory_of_several_devices_is_reached_by_multimem_alone",
-        )],
+        tests: &[
+            ("tests/tests/typed.rs", "words_of_several_devices_run_on_one_under_every_schedule"),
+            ("tests/tests/typed.rs", "memory_of_several_devices_is_reached_by_multimem_alone"),
+        ],
         excuse: "",
     },
     Rule {
@@ -267,6 +267,7 @@ pub const ALL: &[Rule] = &[
             "proxies/B3_alias_writer",
         ],
         tests: &[
+            ("tests/tests/typed.rs", "an_array_under_two_addresses_runs_under_every_schedule"),
             ("tests/tests/memory_order/shared_memory.rs", "b3_aliases"),
             ("tests/tests/typed.rs", "the_fence_of_aliases_stands_between_the_addresses"),
         ],
@@ -608,7 +609,7 @@ pub const ALL: &[Rule] = &[
         id: "D9",
         sequence: "`alloc` after `relinquish_alloc_permit`; growing allocations",
         how: How::Types,
-        emulator: &[],
+        emulator: &["D9_alloc_behind_relinquish"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -617,7 +618,7 @@ pub const ALL: &[Rule] = &[
         id: "D10",
         sequence: "two `cta_group` values in one kernel; cluster of 1 with `cta_group::2`",
         how: How::Types,
-        emulator: &[],
+        emulator: &["D10_two_groups"],
         model: &[],
         tests: &[(
             "tests/tests/typed.rs",
@@ -629,7 +630,7 @@ pub const ALL: &[Rule] = &[
         id: "D11",
         sequence: "single-thread instruction (`mma`, `cp`, `commit`) issued by a whole warp; `.sync.aligned` instruction issued inside a one-thread branch",
         how: How::Types,
-        emulator: &[],
+        emulator: &["D11_whole_warp_commits"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -649,7 +650,11 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &[],
         model: &[],
-        tests: &[("tests/tests/typed.rs", "pairs_and_cached_reads_run_under_every_schedule")],
+        tests: &[
+            ("tests/tests/typed.rs", "d13_a_pair_multiplies_under_every_schedule"),
+            ("tests/tests/typed.rs", "d13_what_the_ctas_of_a_pair_say_to_each_other_is_needed"),
+            ("tests/tests/typed.rs", "pairs_and_cached_reads_run_under_every_schedule"),
+        ],
         excuse: "",
     },
     Rule {
@@ -667,7 +672,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["E1_no_fence", "E1_register_written"],
         model: &[],
-        tests: &[],
+        tests: &[("tests/tests/products.rs", "products_with_a_in_registers_are_exact")],
         excuse: "",
     },
     Rule {
@@ -676,7 +681,7 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         emulator: &["E2_a_overwritten", "E2_group_too_many", "E2_read_before_wait"],
         model: &[],
-        tests: &[],
+        tests: &[("tests/tests/products.rs", "products_with_a_in_registers_are_exact")],
         excuse: "",
     },
     Rule {
@@ -726,9 +731,12 @@ pub const ALL: &[Rule] = &[
         id: "F3",
         sequence: "distributed shared memory used before the peer started or after it may have exited",
         how: How::Types,
-        emulator: &[],
+        emulator: &["F3_peer_has_exited"],
         model: &[],
-        tests: &[],
+        tests: &[(
+            "tests/tests/typed.rs",
+            "f3_a_cta_that_exchanges_less_often_than_its_peer_makes_it_wait",
+        )],
         excuse: "",
     },
     Rule {
@@ -762,7 +770,7 @@ pub const ALL: &[Rule] = &[
         id: "F7",
         sequence: "a named barrier shared by two groups, or used with two counts",
         how: How::Types,
-        emulator: &[],
+        emulator: &["F7_two_counts"],
         model: &["families/BAR_other_number"],
         tests: &[],
         excuse: "",
