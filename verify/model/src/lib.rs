@@ -43,6 +43,8 @@ pub mod causality;
 pub mod coherence;
 pub mod event;
 pub mod execution;
+mod finals;
+pub mod judge;
 pub mod kernel;
 pub mod letters;
 pub mod limited;
@@ -57,15 +59,15 @@ pub mod reads;
 pub mod relation;
 pub mod relevance;
 pub mod scope;
-pub mod search;
+mod search;
 pub mod strong;
 mod symmetry;
 pub mod synchronise;
 pub mod thin_air;
 pub mod witness;
 
+pub use judge::{Outcome, Verdict, judge, judge_directed, outcomes};
 pub use options::{Choices, Clause, Clauses, Options};
-pub use search::{Outcome, Verdict, judge, judge_directed, outcomes};
 
 /// Why a program could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

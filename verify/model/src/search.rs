@@ -12,255 +12,27 @@
 
 use std::collections::BTreeSet;
 
-use crate::Error;
 use crate::barrier::Meetings;
 use crate::candidate::Candidate;
 use crate::event::Event;
 use crate::execution::{Decisions, Execution};
-use crate::letters::Letters;
+use crate::finals::{combinations, final_values};
+use crate::judge::{Asked, Outcome, Verdict};
 use crate::litmus::{Condition, Term};
-use crate::local::{self, Local};
-use crate::options::{Clause, Clauses, Options};
+use crate::local::Local;
+use crate::options::{Clause, Options};
 use crate::program::Program;
 use crate::race;
 use crate::relation::Relation;
-use crate::relevance::{Depth, Relevance};
-use crate::strong;
+use crate::relevance::Depth;
 use crate::thin_air;
 use crate::witness::Witness;
-
-/// The answer.
-#[derive(Clone, Debug, Default)]
-pub struct Verdict {
-    /// Whether some consistent, completed execution satisfies the condition.
-    pub allowed: bool,
-    /// Whether some consistent execution has a data race; unknown if the search gave up on that.
-    pub race: Option<bool>,
-    /// Some race is between operations that overlap partially: the axioms do not apply (8.7.2).
-    pub mixed_size: bool,
-    /// Some race is with an asynchronous operation: what it leads to is undefined, not allowed.
-    pub undefined: bool,
-    /// How many consistent executions there are, if all were enumerated.
-    pub executions: Option<u64>,
-    /// An execution that satisfies the condition.
-    pub witness: Option<Witness>,
-    /// An execution with a race.
-    pub racing: Option<Witness>,
-}
-
-/// Programs of more threads are not enumerated.
-const DIRECTED: usize = 12;
-
-/// Everything that can be seen of an execution at its end: the registers of each thread and the
-/// value of each memory.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Outcome {
-    /// Registers, thread by thread.
-    pub registers: Vec<Vec<u128>>,
-    /// Memories.
-    pub memory: Vec<u128>,
-}
-
-/// Whether the condition is reached, and what else there is to know.
-pub fn judge(
-    program: &Program,
-    condition: &Condition,
-    options: &Options,
-) -> Result<Verdict, Error> {
-    match judge_at(program, condition, options, Depth::Asked) {
-        Err(Fault::Unknown) => judge_at(program, condition, options, Depth::Stored),
-        other => other,
-    }
-    .map_err(Fault::into_error)
-}
-
-/// Why a search ended without an answer.
-enum Fault {
-    Error(Error),
-    /// It takes more values than are known.
-    Unknown,
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Fault::Error(error)
-    }
-}
-
-impl Fault {
-    fn into_error(self) -> Error {
-        match self {
-            Fault::Error(error) => error,
-            Fault::Unknown => Error::TooLarge(0),
-        }
-    }
-}
-
-fn judge_at(
-    program: &Program,
-    condition: &Condition,
-    options: &Options,
-    depth: Depth,
-) -> Result<Verdict, Fault> {
-    let asked = Asked::new(program, condition, options, depth);
-    let ways = asked.ways(options)?;
-    let racy = may_race(&ways, options);
-    let mut search = Search::new(&asked, condition, options, &ways, Goal::All, depth);
-    if !racy {
-        search.verdict.race = Some(false);
-    }
-    // Each choice of ways is a step at least.
-    let choices = ways.iter().fold(1u64, |all, ways| all.saturating_mul(ways.len() as u64));
-    let folded = search.twins.iter().any(Option::is_some);
-    if program.threads.len() > DIRECTED || choices > search.budget && !folded {
-        search.budget = 0;
-    }
-    let flow = search.run();
-    if search.unknown {
-        return Err(Fault::Unknown);
-    }
-    if flow == Flow::Continue {
-        let mut verdict = search.verdict;
-        verdict.executions = (!search.folded).then_some(search.count);
-        verdict.race = Some(verdict.race.unwrap_or(false));
-        return Ok(verdict);
-    }
-    let mut verdict = search.verdict;
-    if !verdict.allowed {
-        let mut search = Search::new(&asked, condition, options, &ways, Goal::Condition, depth);
-        search.budget = options.budget.saturating_mul(DEEPER);
-        let flow = search.run();
-        if search.unknown {
-            return Err(Fault::Unknown);
-        }
-        if flow == Flow::GiveUp {
-            return Err(Error::TooLarge(search.steps).into());
-        }
-        verdict.allowed = search.verdict.allowed;
-        verdict.witness = search.verdict.witness;
-    }
-    if verdict.race.is_none() {
-        // Races ask for no values but those that threads decide by.
-        let asked = Asked::new(program, &Condition::True, options, depth);
-        let ways = asked.ways(options)?;
-        let mut search = Search::new(&asked, &Condition::True, options, &ways, Goal::Race, depth);
-        search.budget = options.budget.saturating_mul(DEEPER / 4);
-        let complete = search.run() != Flow::GiveUp;
-        if search.unknown {
-            return Err(Fault::Unknown);
-        }
-        verdict.race = search.verdict.race.or(complete.then_some(false));
-        verdict.mixed_size |= search.verdict.mixed_size;
-        verdict.undefined |= search.verdict.undefined;
-        verdict.racing = search.verdict.racing;
-    }
-    Ok(verdict)
-}
 
 /// Steps that a candidate stands for.
 const CANDIDATE: u64 = 4;
 
-/// A program as far as a condition looks at it.
-struct Asked<'a> {
-    /// The program as it is.
-    plain: &'a Program,
-    /// Its first contents in letters, if some bytes share one.
-    spelled: Option<Program>,
-    letters: Letters,
-    relevance: Relevance,
-}
-
-impl<'a> Asked<'a> {
-    fn new(program: &'a Program, condition: &Condition, options: &Options, depth: Depth) -> Self {
-        let letters = match depth == Depth::Asked && options.clauses == Clauses::default() {
-            true => Letters::new(program, condition),
-            false => Letters::default(),
-        };
-        let spelled = letters.is_active().then(|| letters.spell(program));
-        let relevance = Relevance::new(program, condition, depth);
-        Self { plain: program, spelled, letters, relevance }
-    }
-
-    fn program(&self) -> &Program {
-        self.spelled.as_ref().unwrap_or(self.plain)
-    }
-
-    fn ways(&self, options: &Options) -> Result<Vec<Vec<Local>>, Error> {
-        local::all(self.program(), options, &self.relevance, &self.letters)
-    }
-}
-
-/// How many times the steps of the enumeration the directed search may take.
-const DEEPER: u64 = 500;
-
-/// Whether the condition is reached, by the directed search alone: what [`judge`] falls back to.
-pub fn judge_directed(
-    program: &Program,
-    condition: &Condition,
-    options: &Options,
-) -> Result<bool, Error> {
-    let depth = Depth::Stored;
-    let asked = Asked::new(program, condition, options, depth);
-    let ways = asked.ways(options)?;
-    let mut search = Search::new(&asked, condition, options, &ways, Goal::Condition, depth);
-    search.budget = options.budget.saturating_mul(DEEPER);
-    match search.run() {
-        Flow::GiveUp => Err(Error::TooLarge(search.steps)),
-        _ => Ok(search.verdict.allowed),
-    }
-}
-
-/// All outcomes of all consistent, completed executions, and whether one of them has a race.
-pub fn outcomes(program: &Program, options: &Options) -> Result<(BTreeSet<Outcome>, bool), Error> {
-    let (condition, depth) = (Condition::True, Depth::All);
-    let asked = Asked::new(program, &condition, options, depth);
-    let ways = asked.ways(options)?;
-    let mut search = Search::new(&asked, &condition, options, &ways, Goal::Outcomes, depth);
-    search.budget = options.budget.saturating_mul(DEEPER);
-    search.twins = vec![None; program.threads.len()];
-    match search.run() {
-        Flow::GiveUp => Err(Error::TooLarge(search.steps)),
-        _ => Ok((search.outcomes, search.verdict.race == Some(true))),
-    }
-}
-
-/// Whether any two operations of any ways could be in a data race. A quick look that spares the
-/// search for races in programs that have strong operations only.
-fn may_race(ways: &[Vec<Local>], options: &Options) -> bool {
-    if !options.clauses.has(Clause::RaceStrong) || !options.clauses.has(Clause::RaceWrite) {
-        return true;
-    }
-    let mut kinds: Vec<&Event> = vec![];
-    for event in ways.iter().flatten().flat_map(|way| &way.events) {
-        let Some(access) = event.access() else { continue };
-        let known = kinds.iter().any(|k| {
-            k.thread == event.thread
-                && k.instruction == event.instruction
-                && k.is_write() == event.is_write()
-                && k.access()
-                    .is_some_and(|a| a.overlaps_completely(access) && a.order == access.order)
-        });
-        if !known {
-            kinds.push(event);
-        }
-    }
-    kinds.iter().enumerate().any(|(index, x)| {
-        kinds[..index].iter().any(|y| {
-            let (Some(p), Some(q)) = (x.access(), y.access()) else { return false };
-            let apart =
-                x.thread != y.thread || x.asynchronous || y.asynchronous || p.proxy != q.proxy;
-            let same_operation = x.thread == y.thread && x.instruction == y.instruction;
-            apart
-                && !same_operation
-                && p.overlaps(q)
-                && (x.is_write() || y.is_write())
-                && !strong::morally_strong(options, x, y)
-        })
-    })
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goal {
+pub(crate) enum Goal {
     /// Everything, with the number of executions.
     All,
     /// Every outcome.
@@ -273,13 +45,13 @@ enum Goal {
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
+pub(crate) enum Flow {
     Continue,
     Found,
     GiveUp,
 }
 
-struct Search<'a> {
+pub(crate) struct Search<'a> {
     program: &'a Program,
     contents: &'a Program,
     condition: &'a Condition,
@@ -288,25 +60,25 @@ struct Search<'a> {
     goal: Goal,
     depth: Depth,
     /// The search needs more values than are known.
-    unknown: bool,
-    budget: u64,
-    steps: u64,
+    pub(crate) unknown: bool,
+    pub(crate) budget: u64,
+    pub(crate) steps: u64,
     /// The memories that the condition names.
     memories: BTreeSet<usize>,
     /// For each thread an earlier one that it can be interchanged with.
-    twins: Vec<Option<usize>>,
+    pub(crate) twins: Vec<Option<usize>>,
     chosen: Vec<usize>,
     weight: u64,
-    count: u64,
+    pub(crate) count: u64,
     /// Some executions stand for others: how many there are is not known.
-    folded: bool,
+    pub(crate) folded: bool,
     execution: Execution,
-    verdict: Verdict,
-    outcomes: BTreeSet<Outcome>,
+    pub(crate) verdict: Verdict,
+    pub(crate) outcomes: BTreeSet<Outcome>,
 }
 
 impl<'a> Search<'a> {
-    fn new(
+    pub(crate) fn new(
         asked: &'a Asked<'a>,
         condition: &'a Condition,
         options: &'a Options,
@@ -346,7 +118,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn run(&mut self) -> Flow {
+    pub(crate) fn run(&mut self) -> Flow {
         self.threads()
     }
 
@@ -756,69 +528,3 @@ impl<'a> Search<'a> {
 
 /// With more open pairs than this, a directed search looks for forced ones first.
 const MANY: usize = 6;
-
-/// Calls `each` with every combination of one value of each list until it answers.
-fn combinations<T>(
-    choices: &[Vec<u128>],
-    each: &mut impl FnMut(&[u128]) -> Option<T>,
-) -> Option<T> {
-    fn step<T>(
-        choices: &[Vec<u128>],
-        values: &mut Vec<u128>,
-        each: &mut impl FnMut(&[u128]) -> Option<T>,
-    ) -> Option<T> {
-        let Some(values_here) = choices.get(values.len()) else { return each(values) };
-        for value in values_here {
-            values.push(*value);
-            let answer = step(choices, values, each);
-            values.pop();
-            if answer.is_some() {
-                return answer;
-            }
-        }
-        None
-    }
-    step(choices, &mut vec![], each)
-}
-
-/// The values that a memory can have at the end, given coherence order: bytes that the same writes
-/// cover come from one maximal write among them.
-fn final_values(candidate: &Candidate<'_>, coherence: &Relation, memory: usize) -> Vec<u128> {
-    let declared = &candidate.program.memories[memory];
-    let mut groups: Vec<(Vec<usize>, Vec<u32>)> = vec![];
-    for at in 0..declared.init.len().min(16) as u32 {
-        let covers = |write: &usize| {
-            candidate.events[*write]
-                .access()
-                .is_some_and(|w| w.memory == memory && w.offset <= at && at < w.offset + w.bytes)
-        };
-        let cover: Vec<usize> = candidate.writes.iter().copied().filter(covers).collect();
-        match groups.iter_mut().find(|(known, _)| *known == cover) {
-            Some((_, bytes)) => bytes.push(at),
-            None => groups.push((cover, vec![at])),
-        }
-    }
-    let mut values = BTreeSet::from([0u128]);
-    for (cover, bytes) in groups {
-        let maximal =
-            cover.iter().filter(|w| !cover.iter().any(|other| coherence.has(**w, *other)));
-        let mut parts: BTreeSet<u128> = maximal
-            .filter_map(|write| candidate.events[*write].access())
-            .map(|access| part(&bytes, |at| access.byte(at)))
-            .collect();
-        if cover.is_empty() {
-            parts.insert(part(&bytes, |at| declared.init[at as usize]));
-        }
-        values = values.iter().flat_map(|value| parts.iter().map(move |p| value | p)).collect();
-    }
-    let whole = if declared.ty.bytes as usize == declared.init.len() {
-        declared.ty
-    } else {
-        crate::program::Type { bytes: declared.init.len().min(16) as u32, signed: false }
-    };
-    values.into_iter().map(|value| whole.wrap(value)).collect()
-}
-
-fn part(bytes: &[u32], byte: impl Fn(u32) -> u8) -> u128 {
-    bytes.iter().fold(0, |all, at| all | u128::from(byte(*at)) << (8 * at))
-}
