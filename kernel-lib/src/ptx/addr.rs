@@ -22,6 +22,8 @@ pub enum Kind {
     SharedCta,
     SharedCluster,
     Tmem,
+    Local,
+    Const,
 }
 
 /// A state space.
@@ -40,7 +42,29 @@ pub trait Space: sealed::Sealed + Copy + 'static {
     label = "expected `Global`, `SharedCta` or `SharedCluster`",
     note = "tensor memory is reached through tcgen05 instructions; a generic address has to be converted first (`cvta_to`)"
 )]
-pub trait Memory: Space {}
+pub trait Memory: Reached {}
+
+/// A space that `ld`, `st`, `atom` and `red` reach: [`Memory`], or the generic addresses of it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not memory that this access reaches",
+    label = "expected `Global`, `SharedCta`, `SharedCluster` or `Generic`",
+    note = "tensor memory is reached through tcgen05 instructions; `Local` and `Const` by weak accesses only"
+)]
+pub trait Reached: Stored {}
+
+/// A space that weak and volatile stores, and volatile loads, reach: [`Reached`] and [`Local`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not memory that a plain store reaches",
+    label = "expected `Global`, `SharedCta`, `SharedCluster`, `Generic` or `Local`"
+)]
+pub trait Stored: Loaded {}
+
+/// A space that weak loads reach: [`Stored`] and [`Const`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not memory that a plain load reaches",
+    label = "expected `Global`, `SharedCta`, `SharedCluster`, `Generic`, `Local` or `Const`"
+)]
+pub trait Loaded: Space {}
 
 /// Shared memory, of this CTA or of the cluster.
 #[diagnostic::on_unimplemented(
@@ -72,13 +96,17 @@ macro_rules! spaces {
 
 spaces! {
     /// The generic space, into which the others are mapped.
-    Generic(u64): Bytes;
+    Generic(u64): Bytes Loaded Stored Reached;
     /// `.global`: device memory.
-    Global(u64): Bytes Memory;
+    Global(u64): Bytes Loaded Stored Reached Memory;
     /// `.shared::cta`: shared memory of the executing CTA.
-    SharedCta(u32): Bytes Memory Shared;
+    SharedCta(u32): Bytes Loaded Stored Reached Memory Shared;
     /// `.shared::cluster`: shared memory of any CTA of the cluster. PTX 7.8, sm_90.
-    SharedCluster(u32): Bytes Memory Shared;
+    SharedCluster(u32): Bytes Loaded Stored Reached Memory Shared;
+    /// `.local`: memory of the thread alone. Only weak and volatile accesses reach it.
+    Local(u64): Bytes Loaded Stored;
+    /// `.const`: constant memory of the launch. Only weak loads reach it.
+    Const(u64): Bytes Loaded;
     /// Tensor memory: lane in bits 31 to 16, column in bits 15 to 0. PTX 8.6, sm_100a.
     Tmem(u32): ;
 }

@@ -4,10 +4,10 @@
 //! `st.async` and `red.async` complete their bytes on the mbarrier given, which is in the same CTA as the
 //! destination; the values are visible to whoever observed that phase.
 //!
-//! ISA: *st.async*, *red.async*. Left out: `.b128`.
+//! ISA: *st.async*, *red.async*.
 
 use super::addr::{Addr, Global, SharedCluster};
-use super::atom::Number;
+use super::atom::{Compare, Number};
 use super::word::{Word, Word32};
 use crate::float::{bf16x2, f16x2};
 
@@ -76,24 +76,51 @@ pub unsafe fn st_async_v4<T: Word32>(
     }
 }
 
-/// `st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [dst], {v0, v1}, [bar];` PTX 8.1,
+/// `st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.bN [dst], {v0, v1}, [bar];` PTX 8.1,
 /// sm_90.
 ///
 /// ISA: *st.async*. Can break A12, B6, B9, C8, F3.
 ///
 /// # Safety
-/// 1. `dst` is aligned to 8 bytes; otherwise as for [`st_async`].
+/// 1. `dst` is aligned to both elements; otherwise as for [`st_async`].
 #[inline(always)]
-pub unsafe fn st_async_v2<T: Word32>(
+pub unsafe fn st_async_v2<T: Stored>(
     dst: Addr<SharedCluster>,
     values: [T; 2],
     bar: Addr<SharedCluster>,
 ) {
     device! {
-        let [a, b] = values.map(|value| value.to_word() as u32);
+        let [a, b] = values.map(T::to_word);
+        macro_rules! emit {
+            (($width:literal $class:ident $ty:ident)) => {
+                asm!(
+                    concat!("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2", $width, " [{}], {{{}, {}}}, [{}];"),
+                    in(reg32) dst.raw(), in($class) a as $ty, in($class) b as $ty, in(reg32) bar.raw(),
+                    options(nostack)
+                )
+            };
+        }
+        select!(emit [] bits_32_64 T)
+    }
+}
+
+/// `st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b128 [dst], v, [bar];` PTX 9.2, sm_90.
+///
+/// ISA: *st.async*. Can break B6, B9, C8, F3.
+///
+/// # Safety
+/// 1. `dst` is aligned to 16 bytes; otherwise as for [`st_async`].
+#[inline(always)]
+pub unsafe fn st_async_b128(dst: Addr<SharedCluster>, value: u128, bar: Addr<SharedCluster>) {
+    device! {
         asm!(
-            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [{}], {{{}, {}}}, [{}];",
-            in(reg32) dst.raw(), in(reg32) a, in(reg32) b, in(reg32) bar.raw(), options(nostack)
+            "{{",
+            ".reg .b128 value;",
+            "mov.b128 value, {{{}, {}}};",
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b128 [{}], value, [{}];",
+            "}}",
+            in(reg64) value as u64, in(reg64) (value >> 64) as u64, in(reg32) dst.raw(), in(reg32) bar.raw(),
+            options(nostack)
         )
     }
 }
@@ -109,7 +136,7 @@ pub unsafe fn st_async_v2<T: Word32>(
 /// 1. `dst` is aligned to the size of `T`, inside a live, writable object.
 /// 2. Every access that may happen at the same time is strong, of the same size and at system scope.
 #[inline(always)]
-pub unsafe fn st_async_mmio_release_sys<T: Stored>(dst: Addr<Global>, value: T) {
+pub unsafe fn st_async_mmio_release_sys<T: Compare>(dst: Addr<Global>, value: T) {
     device! {
         macro_rules! emit {
             (($width:literal $class:ident $ty:ident)) => {
@@ -119,7 +146,7 @@ pub unsafe fn st_async_mmio_release_sys<T: Stored>(dst: Addr<Global>, value: T) 
                 )
             };
         }
-        select!(emit [] bits_32_64 T)
+        select!(emit [] bits_16_32_64 T)
     }
 }
 
@@ -151,8 +178,13 @@ macro_rules! numbers {
 numbers!(RemoteAdd: u32 => U32, i32 => S32, u64 => U64, i64 => S64);
 numbers!(RemoteMinMax: u32 => U32, i32 => S32);
 
+/// Both kinds of one reduction: in a peer's shared memory, and of a device's registers.
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident<$class:ident> = $op:literal: $($number:ident $type:literal $reg:ident $bits:ident)*;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $(#[$mmio_doc:meta])* $mmio:ident<$class:ident> = $op:literal: $numbers:tt;)*) => {
+        $(reductions!(@one [$(#[$doc])*] $name, [$(#[$mmio_doc])*] $mmio $class $op $numbers);)*
+    };
+    (@one [$(#[$doc:meta])*] $name:ident, [$(#[$mmio_doc:meta])*] $mmio:ident $class:ident $op:literal
+        ($($number:ident $type:literal $reg:ident $bits:ident)*)) => {
         $(#[$doc])*
         ///
         /// ISA: *red.async*. Can break A7, B6, B9, C8, F3.
@@ -178,23 +210,49 @@ macro_rules! reductions {
                 }
             }
         }
-    )*};
+
+        $(#[$mmio_doc])*
+        ///
+        /// ISA: *red.async*. Can break A6, A7.
+        ///
+        /// # Safety
+        /// As for [`st_async_mmio_release_sys`].
+        #[inline(always)]
+        pub unsafe fn $mmio<T: $class>(dst: Addr<Global>, value: T) {
+            device! {
+                match T::NUMBER {
+                    $(Number::$number => asm!(
+                        concat!("red.async.mmio.release.sys.global", $op, $type, " [{}], {};"),
+                        in(reg64) dst.raw(), in($reg) value.to_word() as $bits, options(nostack)
+                    ),)*
+                    // No other type implements the trait.
+                    _ => core::hint::unreachable_unchecked(),
+                }
+            }
+        }
+    };
 }
 
 reductions! {
     /// `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.type [dst], v, [bar];`
     /// PTX 8.1, sm_90.
-    red_async_add<RemoteAdd> = ".add": U32 ".u32" reg32 u32 S32 ".s32" reg32 u32 U64 ".u64" reg64 u64 S64 ".s64" reg64 u64;
+    red_async_add,
+    /// `red.async.mmio.release.sys.global.add.type [dst], v;` PTX 8.7, sm_100.
+    red_async_add_mmio_release_sys<RemoteAdd> = ".add": (U32 ".u32" reg32 u32 S32 ".s32" reg32 u32 U64 ".u64" reg64 u64 S64 ".s64" reg64 u64);
     /// `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.type [dst], v, [bar];`
     /// PTX 8.1, sm_90.
-    red_async_min<RemoteMinMax> = ".min": U32 ".u32" reg32 u32 S32 ".s32" reg32 u32;
+    red_async_min,
+    /// `red.async.mmio.release.sys.global.min.type [dst], v;` PTX 8.7, sm_100.
+    red_async_min_mmio_release_sys<RemoteMinMax> = ".min": (U32 ".u32" reg32 u32 S32 ".s32" reg32 u32);
     /// `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.type [dst], v, [bar];`
     /// PTX 8.1, sm_90.
-    red_async_max<RemoteMinMax> = ".max": U32 ".u32" reg32 u32 S32 ".s32" reg32 u32;
+    red_async_max,
+    /// `red.async.mmio.release.sys.global.max.type [dst], v;` PTX 8.7, sm_100.
+    red_async_max_mmio_release_sys<RemoteMinMax> = ".max": (U32 ".u32" reg32 u32 S32 ".s32" reg32 u32);
 }
 
 macro_rules! word_reductions {
-    ($($(#[$doc:meta])* $name:ident($arg:ident) = $text:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $(#[$mmio_doc:meta])* $mmio:ident($arg:ident) = $text:literal;)*) => {$(
         $(#[$doc])*
         ///
         /// ISA: *red.async*. Can break A7, B6, B9, C8, F3.
@@ -213,23 +271,49 @@ macro_rules! word_reductions {
                 )
             }
         }
+
+        $(#[$mmio_doc])*
+        ///
+        /// ISA: *red.async*. Can break A6, A7.
+        ///
+        /// # Safety
+        /// As for [`st_async_mmio_release_sys`].
+        #[inline(always)]
+        pub unsafe fn $mmio(dst: Addr<Global>, $arg: u32) {
+            device! {
+                asm!(
+                    concat!("red.async.mmio.release.sys.global", $text, " [{}], {};"),
+                    in(reg64) dst.raw(), in(reg32) $arg, options(nostack)
+                )
+            }
+        }
     )*};
 }
 
 word_reductions! {
     /// `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [dst], bound, [bar];`
     /// PTX 8.1, sm_90.
-    red_async_inc(bound) = ".inc.u32";
+    red_async_inc,
+    /// `red.async.mmio.release.sys.global.inc.u32 [dst], bound;` PTX 8.7, sm_100.
+    red_async_inc_mmio_release_sys(bound) = ".inc.u32";
     /// `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.dec.u32 [dst], bound, [bar];`
     /// PTX 8.1, sm_90.
-    red_async_dec(bound) = ".dec.u32";
+    red_async_dec,
+    /// `red.async.mmio.release.sys.global.dec.u32 [dst], bound;` PTX 8.7, sm_100.
+    red_async_dec_mmio_release_sys(bound) = ".dec.u32";
     /// `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.and.b32 [dst], v, [bar];`
     /// PTX 8.1, sm_90.
-    red_async_and(value) = ".and.b32";
+    red_async_and,
+    /// `red.async.mmio.release.sys.global.and.b32 [dst], v;` PTX 8.7, sm_100.
+    red_async_and_mmio_release_sys(value) = ".and.b32";
     /// `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.or.b32 [dst], v, [bar];`
     /// PTX 8.1, sm_90.
-    red_async_or(value) = ".or.b32";
+    red_async_or,
+    /// `red.async.mmio.release.sys.global.or.b32 [dst], v;` PTX 8.7, sm_100.
+    red_async_or_mmio_release_sys(value) = ".or.b32";
     /// `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.xor.b32 [dst], v, [bar];`
     /// PTX 8.1, sm_90.
-    red_async_xor(value) = ".xor.b32";
+    red_async_xor,
+    /// `red.async.mmio.release.sys.global.xor.b32 [dst], v;` PTX 8.7, sm_100.
+    red_async_xor_mmio_release_sys(value) = ".xor.b32";
 }

@@ -6,8 +6,9 @@
 //!
 //! A CTA has sixteen barriers, numbered 0 to 15; `bar.sync 0` is CUDA's `__syncthreads`.
 //!
-//! ISA: *bar, barrier*; *bar.warp.sync*; *barrier.cluster*; memory model 8.9.4. Left out: `bar.red.popc` and
-//! `bar.red.and`.
+//! `bar` is `barrier.cta` with `.aligned`, and `barrier` is `barrier.cta`: the longer names are not written.
+//!
+//! ISA: *bar, barrier*; *bar.warp.sync*; *barrier.cluster*; memory model 8.9.4.
 
 use crate::sem::ArriveSem;
 

@@ -10,7 +10,8 @@
 //! of the cluster can arrive on one (the functions in `…_remote`), and gets no state from it.
 //!
 //! ISA: *mbarrier* and its subsections; memory model 8.8. `cp.async.mbarrier.arrive` is
-//! with [`cp_async`](super::cp_async). Left out: `.layout`, `.phase_type`, `.multicast`.
+//! with [`cp_async`](super::cp_async). Left out: arrives with `.multicast`, which none of our targets has, and
+//! `.phase_type`, which ptxas 13.5 does not know.
 
 use core::marker::PhantomData;
 
@@ -65,6 +66,91 @@ impl State<NoComplete> {
 pub unsafe fn init(bar: Addr<SharedCta>, count: u32) {
     device! {
         asm!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) bar.raw(), in(reg32) count, options(nostack))
+    }
+}
+
+/// How an mbarrier's 64 bits are laid out: [`V0`] or [`V1`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no layout of an mbarrier",
+    label = "expected `V0` or `V1`"
+)]
+pub trait Layout: sealed::Sealed + Copy + 'static {
+    #[doc(hidden)]
+    const VERSION: u8;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// `.layout::v0`: that of [`init`], with counts up to 2²⁰ − 1.
+#[derive(Clone, Copy, Debug)]
+pub struct V0;
+/// `.layout::v1`: with counts up to 511.
+#[derive(Clone, Copy, Debug)]
+pub struct V1;
+impl sealed::Sealed for V0 {}
+impl sealed::Sealed for V1 {}
+impl Layout for V0 {
+    const VERSION: u8 = 0;
+}
+impl Layout for V1 {
+    const VERSION: u8 = 1;
+}
+
+/// `mbarrier.init.layout::vN.shared::cta.b64 [bar], count;` PTX 9.3, sm_90.
+///
+/// As [`init`], in the layout named.
+///
+/// ISA: *mbarrier.init*. Can break C1, C2, C9.
+///
+/// # Safety
+/// 1. As for [`init`]; with [`V1`], `count` is at most 511.
+#[inline(always)]
+pub unsafe fn init_layout<L: Layout>(bar: Addr<SharedCta>, count: u32) {
+    device! {
+        match const { L::VERSION } {
+            0 => asm!(
+                "mbarrier.init.layout::v0.shared::cta.b64 [{}], {};",
+                in(reg32) bar.raw(), in(reg32) count, options(nostack)
+            ),
+            _ => asm!(
+                "mbarrier.init.layout::v1.shared::cta.b64 [{}], {};",
+                in(reg32) bar.raw(), in(reg32) count, options(nostack)
+            ),
+        }
+    }
+}
+
+/// `mbarrier.check_layout.layout::vN.shared::cta.b64 p, [bar];` PTX 9.3, sm_90.
+///
+/// Whether the barrier is in the layout named.
+///
+/// ISA: *mbarrier.check_layout*. Can break C1, C2.
+///
+/// # Safety
+/// 1. A live mbarrier is at `bar`, its initialisation visible to this thread.
+#[inline(always)]
+pub unsafe fn check_layout<L: Layout>(bar: Addr<SharedCta>) -> bool {
+    device! {
+        let is: u32;
+        macro_rules! emit {
+            ($layout:literal) => {
+                asm!(
+                    "{{",
+                    ".reg .pred is;",
+                    concat!("mbarrier.check_layout", $layout, ".shared::cta.b64 is, [{}];"),
+                    "selp.u32 {}, 1, 0, is;",
+                    "}}",
+                    in(reg32) bar.raw(), out(reg32) is, options(nostack)
+                )
+            };
+        }
+        match const { L::VERSION } {
+            0 => emit!(".layout::v0"),
+            _ => emit!(".layout::v1"),
+        }
+        is != 0
     }
 }
 

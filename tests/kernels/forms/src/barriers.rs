@@ -2,7 +2,7 @@
 
 use baton::ptx::addr::{Addr, SharedCluster, SharedCta};
 use baton::ptx::cluster_launch::Response;
-use baton::ptx::mbarrier::{NoComplete, State};
+use baton::ptx::mbarrier::{NoComplete, State, V0, V1};
 use baton::ptx::{barrier, cluster_launch, mbarrier};
 use baton::scope::{Cluster, Cta};
 use baton::sem::{Acquire, Relaxed, Release};
@@ -45,6 +45,8 @@ kernel! {
     }
     mbarriers {
         forms!(mbarrier::init(bar: Addr<SharedCta>, count: u32));
+        forms!(mbarrier::init_layout<L: (V0 V1)>(bar: Addr<SharedCta>, count: u32));
+        forms!(mbarrier::check_layout<L: (V0 V1)>(bar: Addr<SharedCta>));
         forms!(mbarrier::inval(bar: Addr<SharedCta>));
         forms!(mbarrier::arrive<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCta>));
         forms!(mbarrier::arrive_count<M: (Release Relaxed), S: within_cluster>(bar: Addr<SharedCta>, count: u32));

@@ -1,7 +1,8 @@
 //! Asynchronous copies.
 
 use baton::float::{bf16, bf16x2, f16, f16x2};
-use baton::ptx::addr::{Addr, Generic, Global, SharedCluster, SharedCta};
+use baton::ptx::addr::{Addr, Generic, Global, Local, SharedCluster, SharedCta};
+use baton::ptx::policy::{EvictFirst, EvictLast, EvictNormal, EvictUnchanged};
 use baton::ptx::policy::{NoHint, Policy};
 use baton::ptx::tcgen05::{Group1, Group2};
 use baton::ptx::tensor::Im2col;
@@ -64,19 +65,37 @@ kernel! {
         forms!(policy::evict_last());
         forms!(policy::evict_normal());
         forms!(policy::evict_unchanged());
-        forms!(policy::prefetch_l1(addr: Addr<Global>));
-        forms!(policy::prefetch_l2(addr: Addr<Global>));
-        forms!(policy::prefetch_l2_evict_last(addr: Addr<Global>));
-        forms!(policy::applypriority_evict_normal(addr: Addr<Global>));
-        forms!(policy::discard(addr: Addr<Global>));
+        forms!(policy::fractional<P: (EvictFirst EvictLast EvictNormal EvictUnchanged), S: (EvictFirst EvictUnchanged)>(
+            fraction: f32
+        ));
+        forms!(policy::range<P: (EvictFirst EvictLast EvictNormal EvictUnchanged), S: (EvictFirst EvictUnchanged)>(
+            addr: Addr<Global>, primary_bytes: u32, total_bytes: u32
+        ));
+        forms!(policy::from_access_property(property: u64));
+        forms!(policy::prefetch_l1<Sp: (Global Local Generic)>(addr: Addr<Sp>));
+        forms!(policy::prefetch_l2<Sp: (Global Local Generic)>(addr: Addr<Sp>));
+        forms!(policy::prefetch_l2_evict_last<Sp: (Global Generic)>(addr: Addr<Sp>));
+        forms!(policy::prefetch_l2_evict_normal<Sp: (Global Generic)>(addr: Addr<Sp>));
+        forms!(policy::prefetchu_l1(addr: Addr<Generic>));
+        forms!(policy::applypriority_evict_normal<Sp: (Global Generic)>(addr: Addr<Sp>));
+        forms!(policy::discard<Sp: (Global Generic)>(addr: Addr<Sp>));
     }
     asynchronous_stores {
         forms!(async_store::st_async<T: (u32 i32 f32 bf16x2 f16x2 u64 i64 f64)>(
             dst: Addr<SharedCluster>, value: T, bar: Addr<SharedCluster>
         ));
-        forms!(async_store::st_async_v2<T: words_32>(dst: Addr<SharedCluster>, values: [T; 2], bar: Addr<SharedCluster>));
+        forms!(async_store::st_async_b128(dst: Addr<SharedCluster>, value: u128, bar: Addr<SharedCluster>));
+        forms!(async_store::st_async_v2<T: (u32 i32 f32 bf16x2 f16x2 u64 i64 f64)>(dst: Addr<SharedCluster>, values: [T; 2], bar: Addr<SharedCluster>));
         forms!(async_store::st_async_v4<T: words_32>(dst: Addr<SharedCluster>, values: [T; 4], bar: Addr<SharedCluster>));
-        forms!(async_store::st_async_mmio_release_sys<T: (u32 u64)>(dst: Addr<Global>, value: T));
+        forms!(async_store::st_async_mmio_release_sys<T: (u16 u32 u64)>(dst: Addr<Global>, value: T));
+        forms!(async_store::red_async_add_mmio_release_sys<T: (u32 i32 u64 i64)>(dst: Addr<Global>, value: T));
+        forms!(async_store::red_async_min_mmio_release_sys<T: (u32 i32)>(dst: Addr<Global>, value: T));
+        forms!(async_store::red_async_max_mmio_release_sys<T: (u32 i32)>(dst: Addr<Global>, value: T));
+        forms!(async_store::red_async_inc_mmio_release_sys(dst: Addr<Global>, bound: u32));
+        forms!(async_store::red_async_dec_mmio_release_sys(dst: Addr<Global>, bound: u32));
+        forms!(async_store::red_async_and_mmio_release_sys(dst: Addr<Global>, value: u32));
+        forms!(async_store::red_async_or_mmio_release_sys(dst: Addr<Global>, value: u32));
+        forms!(async_store::red_async_xor_mmio_release_sys(dst: Addr<Global>, value: u32));
         forms!(async_store::red_async_add<T: (u32 i32 u64 i64)>(dst: Addr<SharedCluster>, value: T, bar: Addr<SharedCluster>));
         forms!(async_store::red_async_min<T: (u32 i32)>(dst: Addr<SharedCluster>, value: T, bar: Addr<SharedCluster>));
         forms!(async_store::red_async_max<T: (u32 i32)>(dst: Addr<SharedCluster>, value: T, bar: Addr<SharedCluster>));
@@ -93,6 +112,16 @@ kernel! {
         forms!(bulk::cp_async_bulk_to_global_hint(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, policy: Policy));
         forms!(bulk::cp_async_bulk_to_global_masked(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, mask: u16));
         forms!(bulk::cp_async_bulk_prefetch(src: Addr<Global>, bytes: u32));
+        forms!(bulk::cp_async_bulk_prefetch_hint(src: Addr<Global>, bytes: u32, policy: Policy));
+        forms!(bulk::cp_async_bulk_multicast_hint(
+            dst: Addr<SharedCluster>, src: Addr<Global>, bytes: u32, bar: Addr<SharedCluster>, mask: u16, policy: Policy
+        ));
+        forms!(bulk::cp_async_bulk_to_shared_ignore_oob<H: (NoHint Policy)>(
+            dst: Addr<SharedCta>, src: Addr<Global>, bytes: u32, left: u32, right: u32, bar: Addr<SharedCta>, hint: H
+        ));
+        forms!(bulk::cp_async_bulk_to_global_masked_hint(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, mask: u16, policy: Policy
+        ));
     }
     bulk_reductions {
         forms!(bulk::cp_reduce_async_bulk_add<T: (u32 i32 u64 i64 f32 f64 f16 bf16)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
@@ -101,6 +130,45 @@ kernel! {
         forms!(bulk::cp_reduce_async_bulk_and<T: (u32 u64)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
         forms!(bulk::cp_reduce_async_bulk_or<T: (u32 u64)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
         forms!(bulk::cp_reduce_async_bulk_xor<T: (u32 u64)>(dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32));
+        forms!(bulk::cp_reduce_async_bulk_add_hint<T: (u32 i32 u64 i64 f32 f64 f16 bf16), H: (Policy)>(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, hint: H
+        ));
+        forms!(bulk::cp_reduce_async_bulk_min_hint<T: (u32 i32 u64 i64 f16 bf16), H: (Policy)>(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, hint: H
+        ));
+        forms!(bulk::cp_reduce_async_bulk_max_hint<T: (u32 i32 u64 i64 f16 bf16), H: (Policy)>(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, hint: H
+        ));
+        forms!(bulk::cp_reduce_async_bulk_and_hint<T: (u32 u64), H: (Policy)>(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, hint: H
+        ));
+        forms!(bulk::cp_reduce_async_bulk_or_hint<T: (u32 u64), H: (Policy)>(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, hint: H
+        ));
+        forms!(bulk::cp_reduce_async_bulk_xor_hint<T: (u32 u64), H: (Policy)>(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, hint: H
+        ));
+        forms!(bulk::cp_reduce_async_bulk_inc<H: (NoHint Policy)>(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, hint: H
+        ));
+        forms!(bulk::cp_reduce_async_bulk_dec<H: (NoHint Policy)>(
+            dst: Addr<Global>, src: Addr<SharedCta>, bytes: u32, hint: H
+        ));
+        forms!(bulk::cp_reduce_async_bulk_inc_to_cluster(
+            dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
+        ));
+        forms!(bulk::cp_reduce_async_bulk_dec_to_cluster(
+            dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
+        ));
+        forms!(bulk::cp_reduce_async_bulk_and_to_cluster(
+            dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
+        ));
+        forms!(bulk::cp_reduce_async_bulk_or_to_cluster(
+            dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
+        ));
+        forms!(bulk::cp_reduce_async_bulk_xor_to_cluster(
+            dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
+        ));
         forms!(bulk::cp_reduce_async_bulk_add_to_cluster<T: (u32 i32 u64)>(
             dst: Addr<SharedCluster>, src: Addr<SharedCta>, bytes: u32, bar: Addr<SharedCluster>
         ));

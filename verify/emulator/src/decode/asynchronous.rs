@@ -5,6 +5,9 @@ use crate::async_ops::TileMode;
 
 impl Decoder<'_> {
     pub(super) fn mbarrier(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        if mods.has("layout::v1") || mods.has("check_layout") {
+            return Err("the second layout of mbarriers is not executed".into());
+        }
         let cluster = mods.has("shared::cluster");
         let action = mods.all.first().copied().unwrap_or("");
         let op = match (action, o) {
@@ -132,6 +135,9 @@ impl Decoder<'_> {
     }
 
     pub(super) fn bulk_copy(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        if mods.has("ignore_oob") {
+            return Err("copies of which parts lie out of bounds are not executed".into());
+        }
         let (to, from) = Self::direction(mods)?;
         let reduce = mods.all.first() == Some(&"reduce");
         let op = match (to, o) {

@@ -7,8 +7,8 @@ use crate::tensor_map::MapField;
 impl Decoder<'_> {
     /// `st.async`, `st.bulk` and `red.async`.
     pub(super) fn remote_store(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        if opcode == "st" && mods.has("async") && mods.has("mmio") {
-            // A strong store to another device's registers; there is none here.
+        if mods.has("async") && mods.has("mmio") {
+            // A strong access to another device's registers; there is none here.
             return self.memory(opcode, &mods.without("async"), o);
         }
         let op = match (opcode, o) {
