@@ -5,9 +5,9 @@
 //! protocol that needs a total order puts [`fence`](super::fence::fence)`::<Sc, _>` beside it.
 //!
 //! ISA: *atom*; memory model 8.7, 8.8, 8.10.3 (atomicity). Vectors and `.b128` are in
-//! [`wide`](super::wide). Left out: cache hints, generic addresses.
+//! [`wide`](super::wide), cache policies in [`cached`](super::cached).
 
-use super::addr::{Addr, Memory};
+use super::addr::{Addr, Reached};
 use super::word::Word;
 use crate::float::{bf16, bf16x2, f16, f16x2};
 use crate::scope::Scope;
@@ -97,7 +97,7 @@ macro_rules! atoms {
         /// 2. Every access that may happen at the same time is strong, of the same size, and its scope
         ///    and `S` include each other's thread.
         #[inline(always)]
-        pub unsafe fn $name<M: AtomSem, S: Scope, Sp: Memory, T: $class>(addr: Addr<Sp>, value: T) -> T {
+        pub unsafe fn $name<M: AtomSem, S: Scope, Sp: Reached, T: $class>(addr: Addr<Sp>, value: T) -> T {
             device! {
                 macro_rules! emit {
                     ($sem:literal $scope:literal ($space:literal $aclass:ident $aty:ident) ($type:literal $class_:ident $ty:ident)) => {{
@@ -110,7 +110,7 @@ macro_rules! atoms {
                         T::from_word(old as u64)
                     }};
                 }
-                select!(emit [] atom_sem M, scope S, memory Sp, $select T)
+                select!(emit [] atom_sem M, scope S, reached Sp, $select T)
             }
         }
     )*};
@@ -161,7 +161,7 @@ atoms! {
 /// # Safety
 /// As for [`atom_add`].
 #[inline(always)]
-pub unsafe fn atom_cas<M: AtomSem, S: Scope, Sp: Memory, T: Compare>(
+pub unsafe fn atom_cas<M: AtomSem, S: Scope, Sp: Reached, T: Compare>(
     addr: Addr<Sp>,
     expected: T,
     new: T,
@@ -179,7 +179,7 @@ pub unsafe fn atom_cas<M: AtomSem, S: Scope, Sp: Memory, T: Compare>(
                 T::from_word(old as u64)
             }};
         }
-        select!(emit [] atom_sem M, scope S, memory Sp, bits_16_32_64 T)
+        select!(emit [] atom_sem M, scope S, reached Sp, bits_16_32_64 T)
     }
 }
 
@@ -190,7 +190,7 @@ macro_rules! wrapping_atoms {
         /// # Safety
         /// As for [`atom_add`].
         #[inline(always)]
-        pub unsafe fn $name<M: AtomSem, S: Scope, Sp: Memory>(addr: Addr<Sp>, bound: u32) -> u32 {
+        pub unsafe fn $name<M: AtomSem, S: Scope, Sp: Reached>(addr: Addr<Sp>, bound: u32) -> u32 {
             device! {
                 macro_rules! emit {
                     ($sem:literal $scope:literal ($space:literal $aclass:ident $aty:ident)) => {{
@@ -203,7 +203,7 @@ macro_rules! wrapping_atoms {
                         old
                     }};
                 }
-                select!(emit [] atom_sem M, scope S, memory Sp)
+                select!(emit [] atom_sem M, scope S, reached Sp)
             }
         }
     )*};

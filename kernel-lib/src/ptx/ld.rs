@@ -4,10 +4,11 @@
 //! may, and has a scope; `.volatile` is a relaxed load at system scope that is never merged. Only
 //! `.acquire`, or `.relaxed` before an acquiring fence, makes what another thread released visible.
 //!
-//! ISA: *ld*, *ld.global.nc*; memory model 8.2, 8.4, 8.8. Strong vectors, `.b128` and `.mmio` are in
-//! [`wide`](super::wide). Left out: cache and eviction hints, the generic, parameter and constant spaces.
+//! ISA: *ld*, *ld.global.nc*; memory model 8.2, 8.4, 8.8. Other vectors are in [`vector`](super::vector), `.b128`
+//! and `.mmio` in [`wide`](super::wide), hints to the caches in [`cached`](super::cached). Left out: `.param`,
+//! whose addresses are names that no Rust program knows; a generic address reaches a kernel's parameters.
 
-use super::addr::{Addr, Global, Memory};
+use super::addr::{Addr, Global, Loaded, Reached, Stored};
 use super::word::{Word, Word32};
 use crate::scope::Scope;
 use crate::sem::LoadSem;
@@ -22,7 +23,7 @@ use crate::sem::LoadSem;
 /// 2. Every access that may happen at the same time is strong, of the same size, and its scope and
 ///    `S` include each other's thread.
 #[inline(always)]
-pub unsafe fn ld<M: LoadSem, S: Scope, Sp: Memory, T: Word>(addr: Addr<Sp>) -> T {
+pub unsafe fn ld<M: LoadSem, S: Scope, Sp: Reached, T: Word>(addr: Addr<Sp>) -> T {
     device! {
         macro_rules! emit {
             ($sem:literal $scope:literal ($space:literal $aclass:ident $aty:ident) ($width:literal $class:ident $ty:ident)) => {{
@@ -34,7 +35,7 @@ pub unsafe fn ld<M: LoadSem, S: Scope, Sp: Memory, T: Word>(addr: Addr<Sp>) -> T
                 T::from_word(value as u64)
             }};
         }
-        select!(emit [] load_sem M, scope S, memory Sp, word T)
+        select!(emit [] load_sem M, scope S, reached Sp, word T)
     }
 }
 
@@ -49,7 +50,7 @@ pub unsafe fn ld<M: LoadSem, S: Scope, Sp: Memory, T: Word>(addr: Addr<Sp>) -> T
 /// 2. No other thread and no asynchronous operation writes these bytes at the same time: every write
 ///    to them happens before or after this load by synchronisation.
 #[inline(always)]
-pub unsafe fn ld_weak<Sp: Memory, T: Word>(addr: Addr<Sp>) -> T {
+pub unsafe fn ld_weak<Sp: Loaded, T: Word>(addr: Addr<Sp>) -> T {
     device! {
         macro_rules! emit {
             (($space:literal $aclass:ident $aty:ident) ($width:literal $class:ident $ty:ident)) => {{
@@ -62,11 +63,11 @@ pub unsafe fn ld_weak<Sp: Memory, T: Word>(addr: Addr<Sp>) -> T {
                 T::from_word(value as u64)
             }};
         }
-        select!(emit [] memory Sp, word T)
+        select!(emit [] loaded Sp, word T)
     }
 }
 
-/// `ld.volatile.space.bN d, [a];` PTX 1.1.
+/// `ld.volatile.space.bN d, [a];` PTX 1.1; `.local`: PTX 9.1.
 ///
 /// Relaxed at system scope. It never synchronises (A6): no witness comes from it.
 ///
@@ -76,7 +77,7 @@ pub unsafe fn ld_weak<Sp: Memory, T: Word>(addr: Addr<Sp>) -> T {
 /// 1. As (1) of [`ld`].
 /// 2. As (2) of [`ld`], with `S` = `Sys`.
 #[inline(always)]
-pub unsafe fn ld_volatile<Sp: Memory, T: Word>(addr: Addr<Sp>) -> T {
+pub unsafe fn ld_volatile<Sp: Stored, T: Word>(addr: Addr<Sp>) -> T {
     device! {
         macro_rules! emit {
             (($space:literal $aclass:ident $aty:ident) ($width:literal $class:ident $ty:ident)) => {{
@@ -88,7 +89,7 @@ pub unsafe fn ld_volatile<Sp: Memory, T: Word>(addr: Addr<Sp>) -> T {
                 T::from_word(value as u64)
             }};
         }
-        select!(emit [] memory Sp, word T)
+        select!(emit [] stored Sp, word T)
     }
 }
 
@@ -100,7 +101,7 @@ pub unsafe fn ld_volatile<Sp: Memory, T: Word>(addr: Addr<Sp>) -> T {
 /// 1. `addr` is aligned to 8 bytes, inside a live object of space `Sp`, initialised there.
 /// 2. As (2) of [`ld_weak`]. The access is two accesses of 4 bytes in no particular order.
 #[inline(always)]
-pub unsafe fn ld_weak_v2<Sp: Memory, T: Word32>(addr: Addr<Sp>) -> [T; 2] {
+pub unsafe fn ld_weak_v2<Sp: Loaded, T: Word32>(addr: Addr<Sp>) -> [T; 2] {
     device! {
         macro_rules! emit {
             (($space:literal $aclass:ident $aty:ident)) => {{
@@ -113,7 +114,7 @@ pub unsafe fn ld_weak_v2<Sp: Memory, T: Word32>(addr: Addr<Sp>) -> [T; 2] {
                 [a, b].map(|bits| T::from_word(bits as u64))
             }};
         }
-        select!(emit [] memory Sp)
+        select!(emit [] loaded Sp)
     }
 }
 
@@ -125,7 +126,7 @@ pub unsafe fn ld_weak_v2<Sp: Memory, T: Word32>(addr: Addr<Sp>) -> [T; 2] {
 /// 1. `addr` is aligned to 16 bytes, inside a live object of space `Sp`, initialised there.
 /// 2. As (2) of [`ld_weak`]. The access is four accesses of 4 bytes in no particular order.
 #[inline(always)]
-pub unsafe fn ld_weak_v4<Sp: Memory, T: Word32>(addr: Addr<Sp>) -> [T; 4] {
+pub unsafe fn ld_weak_v4<Sp: Loaded, T: Word32>(addr: Addr<Sp>) -> [T; 4] {
     device! {
         macro_rules! emit {
             (($space:literal $aclass:ident $aty:ident)) => {{
@@ -139,7 +140,7 @@ pub unsafe fn ld_weak_v4<Sp: Memory, T: Word32>(addr: Addr<Sp>) -> [T; 4] {
                 [a, b, c, d].map(|bits| T::from_word(bits as u64))
             }};
         }
-        select!(emit [] memory Sp)
+        select!(emit [] loaded Sp)
     }
 }
 

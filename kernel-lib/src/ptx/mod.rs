@@ -130,6 +130,24 @@ macro_rules! select {
             _ => core::hint::unreachable_unchecked(),
         }
     };
+    ($emit:ident [$($done:tt)*] reached $Sp:ident $($rest:tt)*) => {
+        match const { <$Sp as $crate::ptx::addr::Space>::KIND as u8 } {
+            $crate::ptx::code::SPACE_GENERIC => select!($emit [$($done)* ("" reg64 u64)] $($rest)*),
+            _ => select!($emit [$($done)*] memory $Sp $($rest)*),
+        }
+    };
+    ($emit:ident [$($done:tt)*] stored $Sp:ident $($rest:tt)*) => {
+        match const { <$Sp as $crate::ptx::addr::Space>::KIND as u8 } {
+            $crate::ptx::code::SPACE_LOCAL => select!($emit [$($done)* (".local" reg64 u64)] $($rest)*),
+            _ => select!($emit [$($done)*] reached $Sp $($rest)*),
+        }
+    };
+    ($emit:ident [$($done:tt)*] loaded $Sp:ident $($rest:tt)*) => {
+        match const { <$Sp as $crate::ptx::addr::Space>::KIND as u8 } {
+            $crate::ptx::code::SPACE_CONST => select!($emit [$($done)* (".const" reg64 u64)] $($rest)*),
+            _ => select!($emit [$($done)*] stored $Sp $($rest)*),
+        }
+    };
     ($emit:ident [$($done:tt)*] shared $Sp:ident $($rest:tt)*) => {
         match const { <$Sp as $crate::ptx::addr::Space>::KIND as u8 } {
             $crate::ptx::code::SPACE_SHARED_CTA =>
@@ -224,6 +242,7 @@ pub mod async_store;
 pub mod atom;
 pub mod barrier;
 pub mod bulk;
+pub mod cached;
 pub mod cluster_launch;
 pub mod control;
 pub mod cp_async;
@@ -246,6 +265,7 @@ pub mod tcgen05_move;
 pub mod tensor;
 pub mod tensor_full;
 pub mod tensormap;
+pub mod vector;
 pub mod warp;
 pub mod wgmma;
 pub mod wide;
@@ -268,6 +288,9 @@ pub(crate) mod code {
         ORDER_RELEASE = crate::sem::Order::Release;
         ORDER_ACQ_REL = crate::sem::Order::AcqRel;
         ORDER_SC = crate::sem::Order::Sc;
+        SPACE_GENERIC = crate::ptx::addr::Kind::Generic;
+        SPACE_LOCAL = crate::ptx::addr::Kind::Local;
+        SPACE_CONST = crate::ptx::addr::Kind::Const;
         SPACE_GLOBAL = crate::ptx::addr::Kind::Global;
         SPACE_SHARED_CTA = crate::ptx::addr::Kind::SharedCta;
         SPACE_SHARED_CLUSTER = crate::ptx::addr::Kind::SharedCluster;

@@ -4,10 +4,10 @@
 //! never heads an acquire pattern (8.11.1): a `red` followed by an acquiring fence acquires nothing
 //! (rule A2). It can release.
 //!
-//! ISA: *red*; memory model 8.8, 8.11.1. Vectors are in [`wide`](super::wide). Left out: cache hints,
-//! generic addresses.
+//! ISA: *red*; memory model 8.8, 8.11.1. Vectors are in [`wide`](super::wide), cache policies in
+//! [`cached`](super::cached).
 
-use super::addr::{Addr, Memory};
+use super::addr::{Addr, Reached};
 use super::atom::{Add, Bitwise, MinMax};
 use crate::scope::Scope;
 use crate::sem::RedSem;
@@ -22,7 +22,7 @@ macro_rules! reds {
         /// 2. Every access that may happen at the same time is strong, of the same size, and its scope
         ///    and `S` include each other's thread.
         #[inline(always)]
-        pub unsafe fn $name<M: RedSem, S: Scope, Sp: Memory, T: $class>(addr: Addr<Sp>, value: T) {
+        pub unsafe fn $name<M: RedSem, S: Scope, Sp: Reached, T: $class>(addr: Addr<Sp>, value: T) {
             device! {
                 macro_rules! emit {
                     ($sem:literal $scope:literal ($space:literal $aclass:ident $aty:ident) ($type:literal $class_:ident $ty:ident)) => {
@@ -33,7 +33,7 @@ macro_rules! reds {
                         )
                     };
                 }
-                select!(emit [] store_sem M, scope S, memory Sp, $select T)
+                select!(emit [] store_sem M, scope S, reached Sp, $select T)
             }
         }
     )*};
@@ -77,7 +77,7 @@ macro_rules! wrapping_reds {
         /// # Safety
         /// As for [`red_add`].
         #[inline(always)]
-        pub unsafe fn $name<M: RedSem, S: Scope, Sp: Memory>(addr: Addr<Sp>, bound: u32) {
+        pub unsafe fn $name<M: RedSem, S: Scope, Sp: Reached>(addr: Addr<Sp>, bound: u32) {
             device! {
                 macro_rules! emit {
                     ($sem:literal $scope:literal ($space:literal $aclass:ident $aty:ident)) => {
@@ -87,7 +87,7 @@ macro_rules! wrapping_reds {
                         )
                     };
                 }
-                select!(emit [] store_sem M, scope S, memory Sp)
+                select!(emit [] store_sem M, scope S, reached Sp)
             }
         }
     )*};

@@ -4,10 +4,10 @@
 //! `.release`), and `.volatile`. Only `.release`, or `.relaxed` after a releasing fence, publishes what
 //! this thread did before.
 //!
-//! ISA: *st*; memory model 8.2, 8.4, 8.8. Strong vectors, `.b128` and `.mmio` are in
-//! [`wide`](super::wide). Left out: cache hints, the generic and local spaces.
+//! ISA: *st*; memory model 8.2, 8.4, 8.8. Other vectors are in [`vector`](super::vector), `.b128` and `.mmio` in
+//! [`wide`](super::wide), hints to the caches in [`cached`](super::cached).
 
-use super::addr::{Addr, Memory, SharedCta};
+use super::addr::{Addr, Reached, SharedCta, Stored};
 use super::word::{Word, Word32};
 use crate::scope::Scope;
 use crate::sem::StoreSem;
@@ -21,7 +21,7 @@ use crate::sem::StoreSem;
 /// 2. Every access that may happen at the same time is strong, of the same size, and its scope and
 ///    `S` include each other's thread.
 #[inline(always)]
-pub unsafe fn st<M: StoreSem, S: Scope, Sp: Memory, T: Word>(addr: Addr<Sp>, value: T) {
+pub unsafe fn st<M: StoreSem, S: Scope, Sp: Reached, T: Word>(addr: Addr<Sp>, value: T) {
     device! {
         macro_rules! emit {
             ($sem:literal $scope:literal ($space:literal $aclass:ident $aty:ident) ($width:literal $class:ident $ty:ident)) => {
@@ -32,7 +32,7 @@ pub unsafe fn st<M: StoreSem, S: Scope, Sp: Memory, T: Word>(addr: Addr<Sp>, val
                 )
             };
         }
-        select!(emit [] store_sem M, scope S, memory Sp, word T)
+        select!(emit [] store_sem M, scope S, reached Sp, word T)
     }
 }
 
@@ -45,7 +45,7 @@ pub unsafe fn st<M: StoreSem, S: Scope, Sp: Memory, T: Word>(addr: Addr<Sp>, val
 /// 2. No other thread and no asynchronous operation accesses these bytes at the same time: every
 ///    access to them happens before or after this store by synchronisation.
 #[inline(always)]
-pub unsafe fn st_weak<Sp: Memory, T: Word>(addr: Addr<Sp>, value: T) {
+pub unsafe fn st_weak<Sp: Stored, T: Word>(addr: Addr<Sp>, value: T) {
     device! {
         macro_rules! emit {
             (($space:literal $aclass:ident $aty:ident) ($width:literal $class:ident $ty:ident)) => {
@@ -56,11 +56,11 @@ pub unsafe fn st_weak<Sp: Memory, T: Word>(addr: Addr<Sp>, value: T) {
                 )
             };
         }
-        select!(emit [] memory Sp, word T)
+        select!(emit [] stored Sp, word T)
     }
 }
 
-/// `st.volatile.space.bN [a], v;` PTX 1.1.
+/// `st.volatile.space.bN [a], v;` PTX 1.1; `.local`: PTX 9.1.
 ///
 /// Relaxed at system scope. It never synchronises (A6).
 ///
@@ -70,7 +70,7 @@ pub unsafe fn st_weak<Sp: Memory, T: Word>(addr: Addr<Sp>, value: T) {
 /// 1. As (1) of [`st`].
 /// 2. As (2) of [`st`], with `S` = `Sys`.
 #[inline(always)]
-pub unsafe fn st_volatile<Sp: Memory, T: Word>(addr: Addr<Sp>, value: T) {
+pub unsafe fn st_volatile<Sp: Stored, T: Word>(addr: Addr<Sp>, value: T) {
     device! {
         macro_rules! emit {
             (($space:literal $aclass:ident $aty:ident) ($width:literal $class:ident $ty:ident)) => {
@@ -81,7 +81,7 @@ pub unsafe fn st_volatile<Sp: Memory, T: Word>(addr: Addr<Sp>, value: T) {
                 )
             };
         }
-        select!(emit [] memory Sp, word T)
+        select!(emit [] stored Sp, word T)
     }
 }
 
@@ -93,7 +93,7 @@ pub unsafe fn st_volatile<Sp: Memory, T: Word>(addr: Addr<Sp>, value: T) {
 /// 1. `addr` is aligned to 8 bytes and inside a live, writable object of space `Sp`.
 /// 2. As (2) of [`st_weak`]. The access is two accesses of 4 bytes in no particular order.
 #[inline(always)]
-pub unsafe fn st_weak_v2<Sp: Memory, T: Word32>(addr: Addr<Sp>, values: [T; 2]) {
+pub unsafe fn st_weak_v2<Sp: Stored, T: Word32>(addr: Addr<Sp>, values: [T; 2]) {
     device! {
         let [a, b] = values.map(|value| value.to_word() as u32);
         macro_rules! emit {
@@ -105,7 +105,7 @@ pub unsafe fn st_weak_v2<Sp: Memory, T: Word32>(addr: Addr<Sp>, values: [T; 2]) 
                 )
             };
         }
-        select!(emit [] memory Sp)
+        select!(emit [] stored Sp)
     }
 }
 
@@ -117,7 +117,7 @@ pub unsafe fn st_weak_v2<Sp: Memory, T: Word32>(addr: Addr<Sp>, values: [T; 2]) 
 /// 1. `addr` is aligned to 16 bytes and inside a live, writable object of space `Sp`.
 /// 2. As (2) of [`st_weak`]. The access is four accesses of 4 bytes in no particular order.
 #[inline(always)]
-pub unsafe fn st_weak_v4<Sp: Memory, T: Word32>(addr: Addr<Sp>, values: [T; 4]) {
+pub unsafe fn st_weak_v4<Sp: Stored, T: Word32>(addr: Addr<Sp>, values: [T; 4]) {
     device! {
         let [a, b, c, d] = values.map(|value| value.to_word() as u32);
         macro_rules! emit {
@@ -130,7 +130,7 @@ pub unsafe fn st_weak_v4<Sp: Memory, T: Word32>(addr: Addr<Sp>, values: [T; 4]) 
                 )
             };
         }
-        select!(emit [] memory Sp)
+        select!(emit [] stored Sp)
     }
 }
 

@@ -3,11 +3,11 @@
 //! A `.b128` access is one unit. A vector is not: it is one access for each element, in no particular order
 //! (A12), and no element's witness stands for the others.
 //!
-//! ISA: *ld*, *st*, *atom*, *red*; memory model 8.2. Left out: `.v8` of 16-bit elements, strong `.v8.b32`.
+//! ISA: *ld*, *st*, *atom*, *red*; memory model 8.2. Vectors of other elements are in [`vector`](super::vector).
 
-use super::addr::{Addr, Global, Memory};
+use super::addr::{Addr, Global, Reached};
 use super::word::{Word, Word32};
-use crate::float::{bf16x2, f16x2};
+use crate::float::{bf16, bf16x2, f16, f16x2};
 use crate::scope::Scope;
 use crate::sem::{AtomSem, LoadSem, RedSem, StoreSem};
 
@@ -28,7 +28,7 @@ const fn whole(low: u64, high: u64) -> u128 {
 /// 2. Every access that may happen at the same time is strong, of the same size, and its scope and `S`
 ///    include each other's thread.
 #[inline(always)]
-pub unsafe fn ld_b128<M: LoadSem, S: Scope, Sp: Memory>(addr: Addr<Sp>) -> u128 {
+pub unsafe fn ld_b128<M: LoadSem, S: Scope, Sp: Reached>(addr: Addr<Sp>) -> u128 {
     device! {
         let (low, high): (u64, u64);
         macro_rules! emit {
@@ -43,7 +43,7 @@ pub unsafe fn ld_b128<M: LoadSem, S: Scope, Sp: Memory>(addr: Addr<Sp>) -> u128 
                 )
             };
         }
-        select!(emit [] load_sem M, scope S, memory Sp);
+        select!(emit [] load_sem M, scope S, reached Sp);
         whole(low, high)
     }
 }
@@ -55,7 +55,7 @@ pub unsafe fn ld_b128<M: LoadSem, S: Scope, Sp: Memory>(addr: Addr<Sp>) -> u128 
 /// # Safety
 /// As for [`ld_b128`]; the object is writable.
 #[inline(always)]
-pub unsafe fn st_b128<M: StoreSem, S: Scope, Sp: Memory>(addr: Addr<Sp>, value: u128) {
+pub unsafe fn st_b128<M: StoreSem, S: Scope, Sp: Reached>(addr: Addr<Sp>, value: u128) {
     device! {
         let (low, high) = halves(value);
         macro_rules! emit {
@@ -70,7 +70,7 @@ pub unsafe fn st_b128<M: StoreSem, S: Scope, Sp: Memory>(addr: Addr<Sp>, value: 
                 )
             };
         }
-        select!(emit [] store_sem M, scope S, memory Sp)
+        select!(emit [] store_sem M, scope S, reached Sp)
     }
 }
 
@@ -81,7 +81,7 @@ pub unsafe fn st_b128<M: StoreSem, S: Scope, Sp: Memory>(addr: Addr<Sp>, value: 
 /// # Safety
 /// As for [`ld_b128`]; the object is writable.
 #[inline(always)]
-pub unsafe fn atom_exch_b128<M: AtomSem, S: Scope, Sp: Memory>(
+pub unsafe fn atom_exch_b128<M: AtomSem, S: Scope, Sp: Reached>(
     addr: Addr<Sp>,
     value: u128,
 ) -> u128 {
@@ -102,7 +102,7 @@ pub unsafe fn atom_exch_b128<M: AtomSem, S: Scope, Sp: Memory>(
                 )
             };
         }
-        select!(emit [] atom_sem M, scope S, memory Sp);
+        select!(emit [] atom_sem M, scope S, reached Sp);
         whole(old_low, old_high)
     }
 }
@@ -116,7 +116,7 @@ pub unsafe fn atom_exch_b128<M: AtomSem, S: Scope, Sp: Memory>(
 /// # Safety
 /// As for [`ld_b128`]; the object is writable.
 #[inline(always)]
-pub unsafe fn atom_cas_b128<M: AtomSem, S: Scope, Sp: Memory>(
+pub unsafe fn atom_cas_b128<M: AtomSem, S: Scope, Sp: Reached>(
     addr: Addr<Sp>,
     expected: u128,
     new: u128,
@@ -141,7 +141,7 @@ pub unsafe fn atom_cas_b128<M: AtomSem, S: Scope, Sp: Memory>(
                 )
             };
         }
-        select!(emit [] atom_sem M, scope S, memory Sp);
+        select!(emit [] atom_sem M, scope S, reached Sp);
         whole(old_low, old_high)
     }
 }
@@ -153,7 +153,7 @@ pub unsafe fn atom_cas_b128<M: AtomSem, S: Scope, Sp: Memory>(
 /// # Safety
 /// As for [`ld`](super::ld::ld) of each element; `addr` is aligned to 8 bytes.
 #[inline(always)]
-pub unsafe fn ld_v2<M: LoadSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>) -> [T; 2] {
+pub unsafe fn ld_v2<M: LoadSem, S: Scope, Sp: Reached, T: Word32>(addr: Addr<Sp>) -> [T; 2] {
     device! {
         let (a, b): (u32, u32);
         macro_rules! emit {
@@ -164,7 +164,7 @@ pub unsafe fn ld_v2<M: LoadSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>)
                 )
             };
         }
-        select!(emit [] load_sem M, scope S, memory Sp);
+        select!(emit [] load_sem M, scope S, reached Sp);
         [a, b].map(|bits| T::from_word(bits as u64))
     }
 }
@@ -176,7 +176,7 @@ pub unsafe fn ld_v2<M: LoadSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>)
 /// # Safety
 /// As for [`ld`](super::ld::ld) of each element; `addr` is aligned to 16 bytes.
 #[inline(always)]
-pub unsafe fn ld_v4<M: LoadSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>) -> [T; 4] {
+pub unsafe fn ld_v4<M: LoadSem, S: Scope, Sp: Reached, T: Word32>(addr: Addr<Sp>) -> [T; 4] {
     device! {
         let (a, b, c, d): (u32, u32, u32, u32);
         macro_rules! emit {
@@ -188,7 +188,7 @@ pub unsafe fn ld_v4<M: LoadSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>)
                 )
             };
         }
-        select!(emit [] load_sem M, scope S, memory Sp);
+        select!(emit [] load_sem M, scope S, reached Sp);
         [a, b, c, d].map(|bits| T::from_word(bits as u64))
     }
 }
@@ -200,7 +200,7 @@ pub unsafe fn ld_v4<M: LoadSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>)
 /// # Safety
 /// As for [`st`](super::st::st) of each element; `addr` is aligned to 8 bytes.
 #[inline(always)]
-pub unsafe fn st_v2<M: StoreSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>, values: [T; 2]) {
+pub unsafe fn st_v2<M: StoreSem, S: Scope, Sp: Reached, T: Word32>(addr: Addr<Sp>, values: [T; 2]) {
     device! {
         let [a, b] = values.map(|value| value.to_word() as u32);
         macro_rules! emit {
@@ -211,7 +211,7 @@ pub unsafe fn st_v2<M: StoreSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>
                 )
             };
         }
-        select!(emit [] store_sem M, scope S, memory Sp)
+        select!(emit [] store_sem M, scope S, reached Sp)
     }
 }
 
@@ -222,7 +222,7 @@ pub unsafe fn st_v2<M: StoreSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>
 /// # Safety
 /// As for [`st`](super::st::st) of each element; `addr` is aligned to 16 bytes.
 #[inline(always)]
-pub unsafe fn st_v4<M: StoreSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>, values: [T; 4]) {
+pub unsafe fn st_v4<M: StoreSem, S: Scope, Sp: Reached, T: Word32>(addr: Addr<Sp>, values: [T; 4]) {
     device! {
         let [a, b, c, d] = values.map(|value| value.to_word() as u32);
         macro_rules! emit {
@@ -234,7 +234,7 @@ pub unsafe fn st_v4<M: StoreSem, S: Scope, Sp: Memory, T: Word32>(addr: Addr<Sp>
                 )
             };
         }
-        select!(emit [] store_sem M, scope S, memory Sp)
+        select!(emit [] store_sem M, scope S, reached Sp)
     }
 }
 
@@ -291,42 +291,87 @@ pub unsafe fn st_mmio<T: Word>(addr: Addr<Global>, value: T) {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Element {
     F32,
+    F16,
+    Bf16,
     F16x2,
     Bf16x2,
 }
 
-/// An element that vectors of `atom.add` and `red.add` have.
+/// An element that vectors of two and four of `atom.add` and `red.add` have.
 #[diagnostic::on_unimplemented(
     message = "PTX has no atomic vector addition of `{Self}`",
-    label = "expected `f32`, `f16x2` or `bf16x2`"
+    label = "expected `f32`, `f16`, `bf16`, `f16x2` or `bf16x2`"
 )]
-pub trait VectorAdd: Word32 {
+pub trait VectorAdd: Word {
     #[doc(hidden)]
     const ELEMENT: Element;
 }
 /// An element that vectors of `atom.min`, `atom.max` and their `red` forms have.
 #[diagnostic::on_unimplemented(
     message = "PTX has no atomic vector minimum or maximum of `{Self}`",
-    label = "expected `f16x2` or `bf16x2`"
+    label = "expected `f16`, `bf16`, `f16x2` or `bf16x2`"
 )]
 pub trait VectorMinMax: VectorAdd {}
-impl VectorAdd for f32 {
-    const ELEMENT: Element = Element::F32;
+/// An element that vectors of eight have.
+#[diagnostic::on_unimplemented(
+    message = "PTX has no atomic vector of eight `{Self}`",
+    label = "expected `f16` or `bf16`"
+)]
+pub trait Half: VectorMinMax {}
+
+macro_rules! elements {
+    ($($ty:ident $element:ident: $($class:ident)*;)*) => {$(
+        impl VectorAdd for $ty {
+            const ELEMENT: Element = Element::$element;
+        }
+        $(impl $class for $ty {})*
+    )*};
 }
-impl VectorAdd for f16x2 {
-    const ELEMENT: Element = Element::F16x2;
+elements! {
+    f32 F32:;
+    f16 F16: VectorMinMax Half;
+    bf16 Bf16: VectorMinMax Half;
+    f16x2 F16x2: VectorMinMax;
+    bf16x2 Bf16x2: VectorMinMax;
 }
-impl VectorAdd for bf16x2 {
-    const ELEMENT: Element = Element::Bf16x2;
+
+/// Calls `$emit!` with the type of a vector and the class of its registers.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! by_element {
+    ($n:literal $sem:literal $scope:literal $emit:ident!) => {
+        match T::ELEMENT {
+            Element::F32 => $emit!($sem $scope concat!(".v", $n, ".f32"), reg32 u32),
+            Element::F16 => $emit!($sem $scope concat!(".noftz.v", $n, ".f16"), reg16 u16),
+            Element::Bf16 => $emit!($sem $scope concat!(".noftz.v", $n, ".bf16"), reg16 u16),
+            Element::F16x2 => $emit!($sem $scope concat!(".noftz.v", $n, ".f16x2"), reg32 u32),
+            Element::Bf16x2 => $emit!($sem $scope concat!(".noftz.v", $n, ".bf16x2"), reg32 u32),
+        }
+    };
+    (half $n:literal $sem:literal $scope:literal $emit:ident!) => {
+        match T::ELEMENT {
+            Element::F16 => $emit!($sem $scope concat!(".noftz.v", $n, ".f16"), reg16 u16),
+            Element::Bf16 => $emit!($sem $scope concat!(".noftz.v", $n, ".bf16"), reg16 u16),
+            // No other element is a `Half`.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
+    (min $n:literal $sem:literal $scope:literal $emit:ident!) => {
+        match T::ELEMENT {
+            Element::F16 => $emit!($sem $scope concat!(".noftz.v", $n, ".f16"), reg16 u16),
+            Element::Bf16 => $emit!($sem $scope concat!(".noftz.v", $n, ".bf16"), reg16 u16),
+            Element::F16x2 => $emit!($sem $scope concat!(".noftz.v", $n, ".f16x2"), reg32 u32),
+            Element::Bf16x2 => $emit!($sem $scope concat!(".noftz.v", $n, ".bf16x2"), reg32 u32),
+            // No other element has minima.
+            _ => core::hint::unreachable_unchecked(),
+        }
+    };
 }
-impl VectorMinMax for f16x2 {}
-impl VectorMinMax for bf16x2 {}
 
 macro_rules! vectors {
-    ($($(#[$atom_doc:meta])* $atom:ident, $(#[$red_doc:meta])* $red:ident<$class:ident; $n:literal> = $op:literal $list:literal: $($r:ident $o:ident)*;)*) => {
-        $(vectors!(@one [$(#[$atom_doc])*] $atom, [$(#[$red_doc])*] $red $class $n $op $list $($r $o)*);)*
+    ($($(#[$atom_doc:meta])* $atom:ident, $(#[$red_doc:meta])* $red:ident<$class:ident; $n:literal> = $op:literal $list:literal: $($r:ident $o:ident)*; $by:tt)*) => {
+        $(vectors!(@one [$(#[$atom_doc])*] $atom, [$(#[$red_doc])*] $red $class $n $op $list $by $($r $o)*);)*
     };
-    (@one [$(#[$atom_doc:meta])*] $atom:ident, [$(#[$red_doc:meta])*] $red:ident $class:ident $n:literal $op:literal $list:literal $($r:ident $o:ident)*) => {
+    (@one [$(#[$atom_doc:meta])*] $atom:ident, [$(#[$red_doc:meta])*] $red:ident $class:ident $n:literal $op:literal $list:literal [$($min:tt)?] $($r:ident $o:ident)*) => {
         $(#[$atom_doc])*
         ///
         /// Each element is one operation; the vector is none.
@@ -338,28 +383,23 @@ macro_rules! vectors {
         #[inline(always)]
         pub unsafe fn $atom<M: AtomSem, S: Scope, T: $class>(addr: Addr<Global>, values: [T; $n]) -> [T; $n] {
             device! {
-                let [$($r),*] = values.map(|value| value.to_word() as u32);
-                $(let $o: u32;)*
+                let [$($r),*] = values.map(T::to_word);
                 macro_rules! typed {
-                    ($sem:literal $scope:literal $type:expr) => {
+                    ($sem:literal $scope:literal $type:expr, $reg:ident $bits:ident) => {{
+                        $(let $o: $bits;)*
                         asm!(
                             concat!("atom", $sem, $scope, ".global", $op, $type, " ", $list, ", [{}], ", $list, ";"),
-                            $(out(reg32) $o,)* in(reg64) addr.raw(), $(in(reg32) $r,)*
+                            $(out($reg) $o,)* in(reg64) addr.raw(), $(in($reg) $r as $bits,)*
                             options(nostack)
-                        )
-                    };
+                        );
+                        [$($o as u64),*]
+                    }};
                 }
                 macro_rules! emit {
-                    ($sem:literal $scope:literal) => {
-                        match T::ELEMENT {
-                            Element::F32 => typed!($sem $scope concat!(".v", $n, ".f32")),
-                            Element::F16x2 => typed!($sem $scope concat!(".noftz.v", $n, ".f16x2")),
-                            Element::Bf16x2 => typed!($sem $scope concat!(".noftz.v", $n, ".bf16x2")),
-                        }
-                    };
+                    ($sem:literal $scope:literal) => { by_element!($($min)? $n $sem $scope typed!) };
                 }
-                select!(emit [] atom_sem M, scope S);
-                [$($o),*].map(|bits| T::from_word(bits as u64))
+                let old: [u64; $n] = select!(emit [] atom_sem M, scope S);
+                old.map(T::from_word)
             }
         }
 
@@ -374,23 +414,17 @@ macro_rules! vectors {
         #[inline(always)]
         pub unsafe fn $red<M: RedSem, S: Scope, T: $class>(addr: Addr<Global>, values: [T; $n]) {
             device! {
-                let [$($r),*] = values.map(|value| value.to_word() as u32);
+                let [$($r),*] = values.map(T::to_word);
                 macro_rules! typed {
-                    ($sem:literal $scope:literal $type:expr) => {
+                    ($sem:literal $scope:literal $type:expr, $reg:ident $bits:ident) => {
                         asm!(
                             concat!("red", $sem, $scope, ".global", $op, $type, " [{}], ", $list, ";"),
-                            in(reg64) addr.raw(), $(in(reg32) $r,)* options(nostack)
+                            in(reg64) addr.raw(), $(in($reg) $r as $bits,)* options(nostack)
                         )
                     };
                 }
                 macro_rules! emit {
-                    ($sem:literal $scope:literal) => {
-                        match T::ELEMENT {
-                            Element::F32 => typed!($sem $scope concat!(".v", $n, ".f32")),
-                            Element::F16x2 => typed!($sem $scope concat!(".noftz.v", $n, ".f16x2")),
-                            Element::Bf16x2 => typed!($sem $scope concat!(".noftz.v", $n, ".bf16x2")),
-                        }
-                    };
+                    ($sem:literal $scope:literal) => { by_element!($($min)? $n $sem $scope typed!) };
                 }
                 select!(emit [] store_sem M, scope S)
             }
@@ -402,25 +436,37 @@ vectors! {
     /// `atom.sem.scope.global.add.v2.type d, [a], {v0, v1};` PTX 8.1, sm_90.
     atom_add_v2,
     /// `red.sem.scope.global.add.v2.type [a], {v0, v1};` PTX 8.1, sm_90.
-    red_add_v2<VectorAdd; 2> = ".add" "{{{}, {}}}": a p b q;
+    red_add_v2<VectorAdd; 2> = ".add" "{{{}, {}}}": a p b q; []
     /// `atom.sem.scope.global.add.v4.type d, [a], {v0, v1, v2, v3};` PTX 8.1, sm_90.
     atom_add_v4,
     /// `red.sem.scope.global.add.v4.type [a], {v0, v1, v2, v3};` PTX 8.1, sm_90.
-    red_add_v4<VectorAdd; 4> = ".add" "{{{}, {}, {}, {}}}": a p b q c r d s;
+    red_add_v4<VectorAdd; 4> = ".add" "{{{}, {}, {}, {}}}": a p b q c r d s; []
+    /// `atom.sem.scope.global.add.v8.type d, [a], {v0, …, v7};` PTX 8.1, sm_90.
+    atom_add_v8,
+    /// `red.sem.scope.global.add.v8.type [a], {v0, …, v7};` PTX 8.1, sm_90.
+    red_add_v8<Half; 8> = ".add" "{{{}, {}, {}, {}, {}, {}, {}, {}}}": a p b q c r d s e t f u g v h w; [half]
     /// `atom.sem.scope.global.min.noftz.v2.type d, [a], {v0, v1};` PTX 8.1, sm_90.
     atom_min_v2,
     /// `red.sem.scope.global.min.noftz.v2.type [a], {v0, v1};` PTX 8.1, sm_90.
-    red_min_v2<VectorMinMax; 2> = ".min" "{{{}, {}}}": a p b q;
+    red_min_v2<VectorMinMax; 2> = ".min" "{{{}, {}}}": a p b q; [min]
     /// `atom.sem.scope.global.min.noftz.v4.type d, [a], {v0, v1, v2, v3};` PTX 8.1, sm_90.
     atom_min_v4,
     /// `red.sem.scope.global.min.noftz.v4.type [a], {v0, v1, v2, v3};` PTX 8.1, sm_90.
-    red_min_v4<VectorMinMax; 4> = ".min" "{{{}, {}, {}, {}}}": a p b q c r d s;
+    red_min_v4<VectorMinMax; 4> = ".min" "{{{}, {}, {}, {}}}": a p b q c r d s; [min]
+    /// `atom.sem.scope.global.min.noftz.v8.type d, [a], {v0, …, v7};` PTX 8.1, sm_90.
+    atom_min_v8,
+    /// `red.sem.scope.global.min.noftz.v8.type [a], {v0, …, v7};` PTX 8.1, sm_90.
+    red_min_v8<Half; 8> = ".min" "{{{}, {}, {}, {}, {}, {}, {}, {}}}": a p b q c r d s e t f u g v h w; [half]
     /// `atom.sem.scope.global.max.noftz.v2.type d, [a], {v0, v1};` PTX 8.1, sm_90.
     atom_max_v2,
     /// `red.sem.scope.global.max.noftz.v2.type [a], {v0, v1};` PTX 8.1, sm_90.
-    red_max_v2<VectorMinMax; 2> = ".max" "{{{}, {}}}": a p b q;
+    red_max_v2<VectorMinMax; 2> = ".max" "{{{}, {}}}": a p b q; [min]
     /// `atom.sem.scope.global.max.noftz.v4.type d, [a], {v0, v1, v2, v3};` PTX 8.1, sm_90.
     atom_max_v4,
     /// `red.sem.scope.global.max.noftz.v4.type [a], {v0, v1, v2, v3};` PTX 8.1, sm_90.
-    red_max_v4<VectorMinMax; 4> = ".max" "{{{}, {}, {}, {}}}": a p b q c r d s;
+    red_max_v4<VectorMinMax; 4> = ".max" "{{{}, {}, {}, {}}}": a p b q c r d s; [min]
+    /// `atom.sem.scope.global.max.noftz.v8.type d, [a], {v0, …, v7};` PTX 8.1, sm_90.
+    atom_max_v8,
+    /// `red.sem.scope.global.max.noftz.v8.type [a], {v0, …, v7};` PTX 8.1, sm_90.
+    red_max_v8<Half; 8> = ".max" "{{{}, {}, {}, {}, {}, {}, {}, {}}}": a p b q c r d s e t f u g v h w; [half]
 }

@@ -287,6 +287,15 @@ macro_rules! each {
     ($path:tt $args:tt $types:tt $numbers:tt [$g:ident memory $($rest:tt)*]) => {
         each!($path $args $types $numbers [$g (Global SharedCta SharedCluster) $($rest)*])
     };
+    ($path:tt $args:tt $types:tt $numbers:tt [$g:ident reached $($rest:tt)*]) => {
+        each!($path $args $types $numbers [$g (Global SharedCta SharedCluster Generic) $($rest)*])
+    };
+    ($path:tt $args:tt $types:tt $numbers:tt [$g:ident stored $($rest:tt)*]) => {
+        each!($path $args $types $numbers [$g (Global SharedCta SharedCluster Generic Local) $($rest)*])
+    };
+    ($path:tt $args:tt $types:tt $numbers:tt [$g:ident loaded $($rest:tt)*]) => {
+        each!($path $args $types $numbers [$g (Global SharedCta SharedCluster Generic Local Const) $($rest)*])
+    };
     ($path:tt $args:tt $types:tt $numbers:tt [$g:ident shared $($rest:tt)*]) => {
         each!($path $args $types $numbers [$g (SharedCta SharedCluster) $($rest)*])
     };
