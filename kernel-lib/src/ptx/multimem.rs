@@ -6,12 +6,13 @@
 //! `ld_reduce` loads from all and returns the reduction, `st` stores to all, `red` reduces into all. Each is
 //! one operation on each device's memory: they are not one atomic unit together.
 //!
-//! ISA: *multimem.ld_reduce, multimem.st, multimem.red*. Left out: `.weak`, f64 and 8-bit floats, vectors
-//! other than `.v4`.
+//! ISA: *multimem.ld_reduce, multimem.st, multimem.red*. Left out, for what they would cost every user's compiler
+//! next to how rare they are: sums in wider precision (`.acc`), minima and maxima of vectors, vectors other than
+//! `.v4` of 32 bits, which move the same bytes as the others; `multimem.cp.async.bulk`.
 
 use super::atom::{Bitwise, Number};
 use super::word::{Word, Word32};
-use crate::float::{bf16x2, f16x2};
+use crate::float::{bf16x2, e4m3, e5m2, f16x2};
 use crate::scope::Scope;
 use crate::sem::{LoadSem, RedSem, StoreSem};
 
@@ -43,7 +44,7 @@ impl Multimem {
 /// A type that `multimem` adds.
 #[diagnostic::on_unimplemented(
     message = "multimem has no addition of `{Self}`",
-    label = "expected `u32`, `i32`, `u64`, `f32`, `f16x2` or `bf16x2`"
+    label = "expected `u32`, `i32`, `u64`, `f32`, `f64`, `f16x2` or `bf16x2`"
 )]
 pub trait MultimemAdd: Word {
     #[doc(hidden)]
@@ -75,7 +76,7 @@ macro_rules! numbers {
         $(impl $class for $ty { const NUMBER: Number = Number::$number; })*
     };
 }
-numbers!(MultimemAdd: u32 => U32, i32 => S32, u64 => U64, f32 => F32, f16x2 => F16x2, bf16x2 => Bf16x2);
+numbers!(MultimemAdd: u32 => U32, i32 => S32, u64 => U64, f32 => F32, f64 => F64, f16x2 => F16x2, bf16x2 => Bf16x2);
 numbers!(MultimemMinMax: u32 => U32, i32 => S32, u64 => U64, i64 => S64);
 numbers!(MultimemVector: f32 => F32, f16x2 => F16x2, bf16x2 => Bf16x2);
 
@@ -155,7 +156,7 @@ reductions! {
     ld_reduce_add,
     /// `multimem.red.sem.scope.global.add.type [a], v;` PTX 8.1, sm_90.
     red_add<MultimemAdd> = ".add": (U32 ".u32" reg32 u32 S32 ".s32" reg32 u32 U64 ".u64" reg64 u64
-        F32 ".f32" reg32 u32 F16x2 ".f16x2" reg32 u32 Bf16x2 ".bf16x2" reg32 u32);
+        F32 ".f32" reg32 u32 F64 ".f64" reg64 u64 F16x2 ".f16x2" reg32 u32 Bf16x2 ".bf16x2" reg32 u32);
     /// `multimem.ld_reduce.sem.scope.global.min.type d, [a];` PTX 8.1, sm_90.
     ld_reduce_min,
     /// `multimem.red.sem.scope.global.min.type [a], v;` PTX 8.1, sm_90.
@@ -247,6 +248,155 @@ pub unsafe fn st<M: StoreSem, S: Scope, T: Bitwise>(addr: Multimem, value: T) {
             };
         }
         select!(emit [] store_sem M, scope S, bits_32_64 T)
+    }
+}
+
+macro_rules! weak_loads {
+    ($($(#[$doc:meta])* $ld:ident<$class:ident> = $op:literal: $numbers:tt;)*) => {
+        $(weak_loads!(@one [$(#[$doc])*] $ld $class $op $numbers);)*
+    };
+    (@one [$(#[$doc:meta])*] $ld:ident $class:ident $op:literal ($($name:ident $type:literal $reg:ident $ty:ident)*)) => {
+        $(#[$doc])*
+        ///
+        /// ISA: *multimem.ld_reduce, multimem.st, multimem.red*. Can break A1, A9, A11.
+        ///
+        /// # Safety
+        /// 1. As (1) of [`ld_reduce_add`].
+        /// 2. Nobody writes that memory at the same time, on any device.
+        #[inline(always)]
+        pub unsafe fn $ld<T: $class>(addr: Multimem) -> T {
+            device! {
+                match T::NUMBER {
+                    $(Number::$name => {
+                        let value: $ty;
+                        asm!(
+                            concat!("multimem.ld_reduce.weak.global", $op, $type, " {}, [{}];"),
+                            out($reg) value, in(reg64) addr.raw(), options(pure, readonly, nostack)
+                        );
+                        T::from_word(value as u64)
+                    })*
+                    // No other type implements the trait.
+                    _ => core::hint::unreachable_unchecked(),
+                }
+            }
+        }
+    };
+}
+
+weak_loads! {
+    /// `multimem.ld_reduce.weak.global.add.type d, [a];` PTX 8.1, sm_90.
+    ld_reduce_add_weak<MultimemAdd> = ".add": (U32 ".u32" reg32 u32 S32 ".s32" reg32 u32 U64 ".u64" reg64 u64
+        F32 ".f32" reg32 u32 F64 ".f64" reg64 u64 F16x2 ".f16x2" reg32 u32 Bf16x2 ".bf16x2" reg32 u32);
+    /// `multimem.ld_reduce.weak.global.min.type d, [a];` PTX 8.1, sm_90.
+    ld_reduce_min_weak<MultimemMinMax> = ".min": (U32 ".u32" reg32 u32 S32 ".s32" reg32 u32 U64 ".u64" reg64 u64 S64 ".s64" reg64 u64);
+    /// `multimem.ld_reduce.weak.global.max.type d, [a];` PTX 8.1, sm_90.
+    ld_reduce_max_weak<MultimemMinMax> = ".max": (U32 ".u32" reg32 u32 S32 ".s32" reg32 u32 U64 ".u64" reg64 u64 S64 ".s64" reg64 u64);
+}
+
+macro_rules! weak_bit_loads {
+    ($($(#[$doc:meta])* $ld:ident = $op:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// ISA: *multimem.ld_reduce, multimem.st, multimem.red*. Can break A1, A9, A11.
+        ///
+        /// # Safety
+        /// As for [`ld_reduce_add_weak`].
+        #[inline(always)]
+        pub unsafe fn $ld<T: Bitwise>(addr: Multimem) -> T {
+            device! {
+                macro_rules! emit {
+                    (($type:literal $reg:ident $ty:ident)) => {{
+                        let value: $ty;
+                        asm!(
+                            concat!("multimem.ld_reduce.weak.global", $op, $type, " {}, [{}];"),
+                            out($reg) value, in(reg64) addr.raw(), options(pure, readonly, nostack)
+                        );
+                        T::from_word(value as u64)
+                    }};
+                }
+                select!(emit [] bits_32_64 T)
+            }
+        }
+    )*};
+}
+
+weak_bit_loads! {
+    /// `multimem.ld_reduce.weak.global.and.bN d, [a];` PTX 8.1, sm_90.
+    ld_reduce_and_weak = ".and";
+    /// `multimem.ld_reduce.weak.global.or.bN d, [a];` PTX 8.1, sm_90.
+    ld_reduce_or_weak = ".or";
+    /// `multimem.ld_reduce.weak.global.xor.bN d, [a];` PTX 8.1, sm_90.
+    ld_reduce_xor_weak = ".xor";
+}
+
+/// `multimem.st.weak.global.bN [a], v;` PTX 8.1, sm_90.
+///
+/// ISA: *multimem.ld_reduce, multimem.st, multimem.red*. Can break A9, A11, A13.
+///
+/// # Safety
+/// 1. As (1) of [`ld_reduce_add`]; the memory may be written.
+/// 2. Nobody else accesses that memory at the same time, on any device.
+#[inline(always)]
+pub unsafe fn st_weak<T: Bitwise>(addr: Multimem, value: T) {
+    device! {
+        macro_rules! emit {
+            (($type:literal $reg:ident $ty:ident)) => {
+                asm!(
+                    concat!("multimem.st.weak.global", $type, " [{}], {};"),
+                    in(reg64) addr.raw(), in($reg) value.to_word() as $ty, options(nostack)
+                )
+            };
+        }
+        select!(emit [] bits_32_64 T)
+    }
+}
+
+/// Four 8-bit floats of one format: an element of [`ld_reduce_add_float8`].
+#[diagnostic::on_unimplemented(
+    message = "multimem has no vector of 8-bit floats of `{Self}`",
+    label = "expected `e4m3` or `e5m2`"
+)]
+pub trait Float8: Word {
+    #[doc(hidden)]
+    const IS_E5M2: bool;
+}
+impl Float8 for e4m3 {
+    const IS_E5M2: bool = false;
+}
+impl Float8 for e5m2 {
+    const IS_E5M2: bool = true;
+}
+
+/// `multimem.ld_reduce.sem.scope.global.add.type d, [a];` PTX 8.6, sm_100.
+///
+/// Four sums of 8-bit floats, as the bytes of a word.
+///
+/// ISA: *multimem.ld_reduce, multimem.st, multimem.red*. Can break A3 (relaxed), A5, A7, A11, A12.
+///
+/// # Safety
+/// As for [`ld_reduce_add`]; `addr` is aligned to 4 bytes.
+#[inline(always)]
+pub unsafe fn ld_reduce_add_float8<M: LoadSem, S: Scope, T: Float8>(addr: Multimem) -> u32 {
+    device! {
+        let value: u32;
+        macro_rules! emit {
+            ($sem:literal $scope:literal) => {
+                match const { T::IS_E5M2 } {
+                    false => emit_as!($sem $scope ".e4m3x4"),
+                    true => emit_as!($sem $scope ".e5m2x4"),
+                }
+            };
+        }
+        macro_rules! emit_as {
+            ($sem:literal $scope:literal $type:literal) => {
+                asm!(
+                    concat!("multimem.ld_reduce", $sem, $scope, ".global.add", $type, " {}, [{}];"),
+                    out(reg32) value, in(reg64) addr.raw(), options(nostack)
+                )
+            };
+        }
+        select!(emit [] load_sem M, scope S);
+        value
     }
 }
 

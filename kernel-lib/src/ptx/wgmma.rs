@@ -10,7 +10,7 @@
 //! pass it on to the next MMA, or through [`wait_group_of`].
 //!
 //! ISA: *wgmma* and its subsections, *Asynchronous warpgroup level matrix instructions*; target sm_90a.
-//! Left out: sparse MMAs, negated operands, `.satfinite`, `.b1`.
+//! Left out: sparse MMAs and `.satfinite`, each of which would double the largest module of this crate; `.b1`.
 
 use crate::float::f16x2;
 
@@ -111,9 +111,19 @@ pub trait Accumulator<P: Pair>: sealed::Array + Copy {
     /// The width of the tile.
     const N: u32;
     #[doc(hidden)]
-    unsafe fn shared<const TA: u32, const TB: u32>(self, a: u64, b: u64, accumulate: bool) -> Self;
+    unsafe fn shared<const NA: u32, const NB: u32, const TA: u32, const TB: u32>(
+        self,
+        a: u64,
+        b: u64,
+        accumulate: bool,
+    ) -> Self;
     #[doc(hidden)]
-    unsafe fn registers<const TB: u32>(self, a: [u32; 4], b: u64, accumulate: bool) -> Self;
+    unsafe fn registers<const NA: u32, const NB: u32, const TB: u32>(
+        self,
+        a: [u32; 4],
+        b: u64,
+        accumulate: bool,
+    ) -> Self;
     #[doc(hidden)]
     unsafe fn wait<const PENDING: u32>(self) -> Self;
 }
@@ -222,7 +232,7 @@ pub unsafe fn mma_async<P: Pair, D: Accumulator<P>>(
     accumulate: bool,
 ) -> D {
     // SAFETY: the obligations are those of this function.
-    unsafe { d.shared::<0, 0>(a_desc, b_desc, accumulate) }
+    unsafe { d.shared::<0, 0, 0, 0>(a_desc, b_desc, accumulate) }
 }
 
 /// `wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a_desc, b_desc, accumulate, 1, 1, ta, tb;` PTX
@@ -248,7 +258,7 @@ pub unsafe fn mma_async_transposed<
     accumulate: bool,
 ) -> D {
     // SAFETY: the obligations are those of this function.
-    unsafe { d.shared::<TA, TB>(a_desc, b_desc, accumulate) }
+    unsafe { d.shared::<0, 0, TA, TB>(a_desc, b_desc, accumulate) }
 }
 
 /// `wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a, b_desc, accumulate, 1, 1, 0;` PTX 8.0,
@@ -269,7 +279,82 @@ pub unsafe fn mma_async_registers<P: Pair, D: Accumulator<P>>(
     accumulate: bool,
 ) -> D {
     // SAFETY: the obligations are those of this function.
-    unsafe { d.registers::<0>(a, b_desc, accumulate) }
+    unsafe { d.registers::<0, 0, 0>(a, b_desc, accumulate) }
+}
+
+/// A pair of floats, whose products can be negated.
+#[diagnostic::on_unimplemented(
+    message = "wgmma negates floats only, not `{Self}` (rule D14)",
+    label = "expected one of the float types of `wgmma::pair`"
+)]
+pub trait Negatable: Pair {}
+
+/// Refuses choices that are no bits, and transpositions of elements that are not 16 bits wide.
+const fn legal<P: Pair>(negated: [u32; 2], transposed: [u32; 2]) {
+    assert!(
+        negated[0] < 2 && negated[1] < 2 && transposed[0] < 2 && transposed[1] < 2,
+        "rule D14: say 0 or 1 for each matrix"
+    );
+    assert!(
+        P::K == 16 || transposed[0] + transposed[1] == 0,
+        "rule D14: wgmma transposes 16-bit elements only"
+    );
+}
+
+/// `wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a_desc, b_desc, accumulate, na, nb, ta, tb;` PTX
+/// 8.0, sm_90a.
+///
+/// As [`mma_async`]; where `NA` or `NB` is 1, that matrix is negated; where `TA` or `TB` is 1, it lies
+/// transposed, which only 16-bit elements do.
+///
+/// ISA: *wgmma.mma_async*. Can break B1, D14, E1, E2, E3, E4, F1.
+///
+/// # Safety
+/// 1. As for [`mma_async`].
+#[inline(always)]
+pub unsafe fn mma_async_negated<
+    P: Negatable,
+    D: Accumulator<P>,
+    const NA: u32,
+    const NB: u32,
+    const TA: u32,
+    const TB: u32,
+>(
+    d: D,
+    a_desc: u64,
+    b_desc: u64,
+    accumulate: bool,
+) -> D {
+    const { legal::<P>([NA, NB], [TA, TB]) };
+    // SAFETY: the obligations are those of this function.
+    unsafe { d.shared::<NA, NB, TA, TB>(a_desc, b_desc, accumulate) }
+}
+
+/// `wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a, b_desc, accumulate, na, nb, tb;` PTX 8.0,
+/// sm_90a.
+///
+/// [`mma_async_negated`] with A in registers.
+///
+/// ISA: *wgmma.mma_async*. Can break B1, D14, E1, E2, E3, E4, F1.
+///
+/// # Safety
+/// 1. As for [`mma_async_registers`].
+#[inline(always)]
+pub unsafe fn mma_async_registers_negated<
+    P: Negatable,
+    D: Accumulator<P>,
+    const NA: u32,
+    const NB: u32,
+    const TB: u32,
+>(
+    d: D,
+    a: [u32; 4],
+    b_desc: u64,
+    accumulate: bool,
+) -> D {
+    const { legal::<P>([NA, NB], [0, TB]) };
+    // SAFETY: the obligations are those of this function.
+    unsafe { d.registers::<NA, NB, TB>(a, b_desc, accumulate) }
 }
 
 /// The accumulators of one type. `$family` chooses among the pairs that they accumulate.
@@ -280,7 +365,7 @@ macro_rules! accumulators {
             const N: u32 = $n;
 
             #[inline(always)]
-            unsafe fn shared<const TA: u32, const TB: u32>(self, a: u64, b: u64, accumulate: bool) -> Self {
+            unsafe fn shared<const NA: u32, const NB: u32, const TA: u32, const TB: u32>(self, a: u64, b: u64, accumulate: bool) -> Self {
                 device! {
                     super::anchor();
                     let [$($r),*] = self;
@@ -298,21 +383,21 @@ macro_rules! accumulators {
                                 ),
                                 "}}",
                                 // The constants are there for the pairs that have them.
-                                "// {ta} {tb}",
+                                "// {na} {nb} {ta} {tb}",
                                 accumulate = in(reg32) accumulate as u32, a = in(reg64) a, b = in(reg64) b,
-                                ta = const TA, tb = const TB,
+                                na = const 1 - 2 * (NA as i32), nb = const 1 - 2 * (NB as i32), ta = const TA, tb = const TB,
                                 $($r = inout(reg32) $r,)*
                                 options(nostack)
                             )
                         };
                     }
-                    $family!(emit P ", 1, 1, {ta}, {tb}");
+                    $family!(emit P ", {na}, {nb}, {ta}, {tb}");
                     [$($element::from_register($r)),*]
                 }
             }
 
             #[inline(always)]
-            unsafe fn registers<const TB: u32>(self, a: [u32; 4], b: u64, accumulate: bool) -> Self {
+            unsafe fn registers<const NA: u32, const NB: u32, const TB: u32>(self, a: [u32; 4], b: u64, accumulate: bool) -> Self {
                 device! {
                     super::anchor();
                     let [$($r),*] = self;
@@ -329,15 +414,16 @@ macro_rules! accumulators {
                                     comma!($($r)*), "}}, {{{a0}, {a1}, {a2}, {a3}}}, {b}, accumulate", $end, ";"
                                 ),
                                 "}}",
-                                "// {tb}",
-                                accumulate = in(reg32) accumulate as u32, b = in(reg64) b, tb = const TB,
+                                "// {na} {nb} {tb}",
+                                accumulate = in(reg32) accumulate as u32, b = in(reg64) b,
+                                na = const 1 - 2 * (NA as i32), nb = const 1 - 2 * (NB as i32), tb = const TB,
                                 a0 = in(reg32) a[0], a1 = in(reg32) a[1], a2 = in(reg32) a[2], a3 = in(reg32) a[3],
                                 $($r = inout(reg32) $r,)*
                                 options(nostack)
                             )
                         };
                     }
-                    $family!(emit P ", 1, 1, {tb}");
+                    $family!(emit P ", {na}, {nb}, {tb}");
                     [$($element::from_register($r)),*]
                 }
             }
@@ -393,11 +479,11 @@ macro_rules! into_f32 {
         match const { $P::NAME as u8 } {
             code::F16 => $emit!("k16" ".f32.f16.f16" $t),
             code::BF16 => $emit!("k16" ".f32.bf16.bf16" $t),
-            code::TF32 => $emit!("k8" ".f32.tf32.tf32" ", 1, 1"),
-            code::E4M3E4M3 => $emit!("k32" ".f32.e4m3.e4m3" ", 1, 1"),
-            code::E4M3E5M2 => $emit!("k32" ".f32.e4m3.e5m2" ", 1, 1"),
-            code::E5M2E4M3 => $emit!("k32" ".f32.e5m2.e4m3" ", 1, 1"),
-            code::E5M2E5M2 => $emit!("k32" ".f32.e5m2.e5m2" ", 1, 1"),
+            code::TF32 => $emit!("k8" ".f32.tf32.tf32" ", {na}, {nb}"),
+            code::E4M3E4M3 => $emit!("k32" ".f32.e4m3.e4m3" ", {na}, {nb}"),
+            code::E4M3E5M2 => $emit!("k32" ".f32.e4m3.e5m2" ", {na}, {nb}"),
+            code::E5M2E4M3 => $emit!("k32" ".f32.e5m2.e4m3" ", {na}, {nb}"),
+            code::E5M2E5M2 => $emit!("k32" ".f32.e5m2.e5m2" ", {na}, {nb}"),
             // No integers implement `IntoF32`.
             _ => core::hint::unreachable_unchecked(),
         }
@@ -408,10 +494,10 @@ macro_rules! into_f16 {
     ($emit:ident $P:ident $t:literal) => {
         match const { $P::NAME as u8 } {
             code::F16 => $emit!("k16" ".f16.f16.f16" $t),
-            code::E4M3E4M3 => $emit!("k32" ".f16.e4m3.e4m3" ", 1, 1"),
-            code::E4M3E5M2 => $emit!("k32" ".f16.e4m3.e5m2" ", 1, 1"),
-            code::E5M2E4M3 => $emit!("k32" ".f16.e5m2.e4m3" ", 1, 1"),
-            code::E5M2E5M2 => $emit!("k32" ".f16.e5m2.e5m2" ", 1, 1"),
+            code::E4M3E4M3 => $emit!("k32" ".f16.e4m3.e4m3" ", {na}, {nb}"),
+            code::E4M3E5M2 => $emit!("k32" ".f16.e4m3.e5m2" ", {na}, {nb}"),
+            code::E5M2E4M3 => $emit!("k32" ".f16.e5m2.e4m3" ", {na}, {nb}"),
+            code::E5M2E5M2 => $emit!("k32" ".f16.e5m2.e5m2" ", {na}, {nb}"),
             // No others implement `IntoF16`.
             _ => core::hint::unreachable_unchecked(),
         }
@@ -445,6 +531,7 @@ macro_rules! families {
     ($($family:ident: $($pair:ident)*;)*) => { $($(impl $family for pair::$pair {})*)* };
 }
 families! {
+    Negatable: F16 Bf16 Tf32 E4m3E4m3 E4m3E5m2 E5m2E4m3 E5m2E5m2;
     IntoF32: F16 Bf16 Tf32 E4m3E4m3 E4m3E5m2 E5m2E4m3 E5m2E5m2;
     IntoF16: F16 E4m3E4m3 E4m3E5m2 E5m2E4m3 E5m2E5m2;
     IntoS32: S8S8 S8U8 U8S8 U8U8;

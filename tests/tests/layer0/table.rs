@@ -109,6 +109,8 @@ fn spellings(choice: &str) -> &'static [&'static str] {
         "f64" => &["f64"],
         "f16x2" => &["f16x2"],
         "bf16x2" => &["bf16x2"],
+        "e4m3" => &["e4m3x4"],
+        "e5m2" => &["e5m2x4"],
         _ => &[],
     }
 }

@@ -309,6 +309,29 @@ fn one_replica_of_a_multimem_address() {
 }
 
 #[test]
+fn hints_change_no_value() {
+    // Buffer 0 holds 1, 2, … 8; everything that is read goes to buffer 1.
+    let body = "mov.u32 %r0, %tid.x; setp.ne.u32 %p0, %r0, 0; @%p0 bra E;
+        createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %d0, [%a0], 16, 32;
+        ld.weak.global.L1::evict_first.L2::cache_hint.L2::64B.b32 %r1, [%a0], %d0;
+        ld.weak.global.cs.b32 %r2, [%a0+4]; ld.relaxed.gpu.global.L2::cache_hint.b32 %r3, [%a0+8], %d0;
+        ld.weak.b32 %r4, [%a0+12];
+        st.weak.global.wt.L2::cache_hint.b32 [%a1], %r1, %d0; st.release.gpu.global.L2::cache_hint.b32 [%a1+4], %r2, %d0;
+        st.weak.b32 [%a1+8], %r3; st.weak.global.L1::no_allocate.b32 [%a1+12], %r4;
+        atom.relaxed.gpu.global.add.L2::cache_hint.u32 %r5, [%a0], 10, %d0;
+        red.relaxed.gpu.global.add.L2::cache_hint.u32 [%a0+4], 20, %d0;
+        red.async.mmio.release.sys.global.add.u32 [%a0+8], 30; atom.relaxed.gpu.exch.b32 %r6, [%a0+12], 40;
+        multimem.ld_reduce.weak.global.add.e4m3x4 %r7, [%a0+16];
+        ld.weak.global.L2::evict_last.v8.b32 {%r8, %r9, %r10, %r11, %r12, %r13, %r14, %r15}, [%a0];
+        st.global.v4.b32 [%a1+16], {%r5, %r6, %r7, 0};
+        st.weak.global.v8.b32 [%a1+32], {%r8, %r9, %r10, %r11, %r12, %r13, %r14, %r15}; E: ret;";
+    let data: Vec<u8> = (1..=8u32).flat_map(u32::to_le_bytes).collect();
+    let found = run(&module("", 2, body), &Shape::default(), &[&data, &[0; 64]]);
+    assert_eq!(found.words(1, 8), [1, 2, 3, 4, 1, 4, 5, 0]);
+    assert_eq!(found.words(1, 16)[8..], [11, 22, 33, 40, 5, 6, 7, 8]);
+}
+
+#[test]
 fn clusters_that_have_not_started_are_taken_over() {
     // Every CTA counts the work of its own index and of those that it takes over.
     let body = "mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, bar; mov.u32 %r3, answer; setp.ne.u32 %p0, %r0, 0;

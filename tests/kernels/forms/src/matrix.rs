@@ -26,6 +26,18 @@ kernel! {
         forms!(wgmma::mma_async_transposed<P: (F16 Bf16), D: ([f32; 4]); TA: (0 1), TB: (0 1)>(
             d: D, a_desc: u64, b_desc: u64, accumulate: bool
         ));
+        forms!(wgmma::mma_async_negated<P: (F16 Bf16), D: ([f32; 4]); NA: (0 1), NB: (0 1), TA: (0 1), TB: (0 1)>(
+            d: D, a_desc: u64, b_desc: u64, accumulate: bool
+        ));
+        forms!(wgmma::mma_async_negated<P: (Tf32 E4m3E4m3 E4m3E5m2 E5m2E4m3 E5m2E5m2), D: ([f32; 4]); NA: (0 1), NB: (0 1), TA: (0), TB: (0)>(
+            d: D, a_desc: u64, b_desc: u64, accumulate: bool
+        ));
+        forms!(wgmma::mma_async_registers_negated<P: (F16 Bf16), D: ([f32; 4]); NA: (0 1), NB: (0 1), TB: (0 1)>(
+            d: D, a: [u32; 4], b_desc: u64, accumulate: bool
+        ));
+        forms!(wgmma::mma_async_registers_negated<P: (Tf32 E4m3E4m3 E4m3E5m2 E5m2E4m3 E5m2E5m2), D: ([f32; 4]); NA: (0 1), NB: (0 1), TB: (0)>(
+            d: D, a: [u32; 4], b_desc: u64, accumulate: bool
+        ));
         forms!(wgmma::mma_async_registers<P: (F16 Bf16 Tf32 E4m3E4m3 E4m3E5m2 E5m2E4m3 E5m2E5m2), D: ([f32; 4] [f32; 8])>(
             d: D, a: [u32; 4], b_desc: u64, accumulate: bool
         ));

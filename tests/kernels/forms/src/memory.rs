@@ -2,7 +2,7 @@
 //!
 //! Where an instruction moves bits, one type of each width stands for all of them.
 
-use baton::float::{bf16, bf16x2, f16, f16x2};
+use baton::float::{bf16, bf16x2, e4m3, e5m2, f16, f16x2};
 use baton::ptx::addr::{Addr, Const, Generic, Global, Local, SharedCluster, SharedCta};
 use baton::ptx::cached::{
     self, CacheAll, CacheGlobal, Fetch64, Fetch128, Fetch256, L1EvictFirst, L1EvictLast,
@@ -230,14 +230,14 @@ kernel! {
         ));
     }
     several_devices {
-        forms!(multimem::ld_reduce_add<M: (Relaxed Acquire), S: scopes, T: (u32 i32 u64 f32 f16x2 bf16x2)>(addr: Multimem));
+        forms!(multimem::ld_reduce_add<M: (Relaxed Acquire), S: scopes, T: (u32 i32 u64 f32 f64 f16x2 bf16x2)>(addr: Multimem));
         forms!(multimem::ld_reduce_min<M: (Relaxed Acquire), S: scopes, T: (u32 i32 u64 i64)>(addr: Multimem));
         forms!(multimem::ld_reduce_max<M: (Relaxed Acquire), S: scopes, T: (u32 i32 u64 i64)>(addr: Multimem));
         forms!(multimem::ld_reduce_and<M: (Relaxed Acquire), S: scopes, T: (u32 u64)>(addr: Multimem));
         forms!(multimem::ld_reduce_or<M: (Relaxed Acquire), S: scopes, T: (u32 u64)>(addr: Multimem));
         forms!(multimem::ld_reduce_xor<M: (Relaxed Acquire), S: scopes, T: (u32 u64)>(addr: Multimem));
         forms!(multimem::ld_reduce_add_v4<M: (Relaxed Acquire), S: scopes, T: (f32 f16x2 bf16x2)>(addr: Multimem));
-        forms!(multimem::red_add<M: (Relaxed Release), S: scopes, T: (u32 i32 u64 f32 f16x2 bf16x2)>(addr: Multimem, value: T));
+        forms!(multimem::red_add<M: (Relaxed Release), S: scopes, T: (u32 i32 u64 f32 f64 f16x2 bf16x2)>(addr: Multimem, value: T));
         forms!(multimem::red_min<M: (Relaxed Release), S: scopes, T: (u32 i32 u64 i64)>(addr: Multimem, value: T));
         forms!(multimem::red_max<M: (Relaxed Release), S: scopes, T: (u32 i32 u64 i64)>(addr: Multimem, value: T));
         forms!(multimem::red_and<M: (Relaxed Release), S: scopes, T: (u32 u64)>(addr: Multimem, value: T));
@@ -245,6 +245,14 @@ kernel! {
         forms!(multimem::red_xor<M: (Relaxed Release), S: scopes, T: (u32 u64)>(addr: Multimem, value: T));
         forms!(multimem::red_add_v4<M: (Relaxed Release), S: scopes, T: (f32 f16x2 bf16x2)>(addr: Multimem, values: [T; 4]));
         forms!(multimem::st<M: (Relaxed Release), S: scopes, T: (u32 u64)>(addr: Multimem, value: T));
+        forms!(multimem::ld_reduce_add_weak<T: (u32 i32 u64 f32 f64 f16x2 bf16x2)>(addr: Multimem));
+        forms!(multimem::ld_reduce_min_weak<T: (u32 i32 u64 i64)>(addr: Multimem));
+        forms!(multimem::ld_reduce_max_weak<T: (u32 i32 u64 i64)>(addr: Multimem));
+        forms!(multimem::ld_reduce_and_weak<T: (u32 u64)>(addr: Multimem));
+        forms!(multimem::ld_reduce_or_weak<T: (u32 u64)>(addr: Multimem));
+        forms!(multimem::ld_reduce_xor_weak<T: (u32 u64)>(addr: Multimem));
+        forms!(multimem::st_weak<T: (u32 u64)>(addr: Multimem, value: T));
+        forms!(multimem::ld_reduce_add_float8<M: (Relaxed Acquire), S: scopes, T: (e4m3 e5m2)>(addr: Multimem));
         forms!(multimem::st_v4<M: (Relaxed Release), S: scopes, T: (f32 f16x2 bf16x2)>(addr: Multimem, values: [T; 4]));
     }
     tensor_maps {

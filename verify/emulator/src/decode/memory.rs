@@ -29,7 +29,7 @@ impl Decoder<'_> {
             (space, _) => space,
         };
         let ty = mods.ty().or_else(|e| {
-            if mods.has("f16x2") || mods.has("bf16x2") {
+            if ["f16x2", "bf16x2", "e4m3x4", "e5m2x4"].iter().any(|packed| mods.has(packed)) {
                 Ok(Scalar::Int(32, false))
             } else {
                 Err(e)
