@@ -1,0 +1,130 @@
+//! Broken launch descriptions never bring `baton check` down: those of the corpus with random changes
+//! are read, and whatever is wrong with them is an error with a place and a way out. `BATON_LONG=1`
+//! tries many more; the fuzz target in `fuzz/` does the same without end.
+
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use baton_cli::commands::check::spec::Spec;
+
+/// What one description may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.next() as usize % n.max(1)
+    }
+}
+
+const PIECES: [&str; 24] = [
+    "0",
+    "-1",
+    "9223372036854775807",
+    "18446744073709551616",
+    "1e308",
+    "nan",
+    "inf",
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    "\n",
+    "=",
+    "[buffer.x]",
+    "fill = \"random\"",
+    "elements = 4294967296",
+    "box = []",
+    "dims = [0]",
+    "é",
+    "\u{0}",
+    "'''",
+    "im2col = {}",
+    "fields = []",
+];
+
+/// Changes one to five places: bytes, pieces, lines, numbers.
+fn mutate(text: &str, other: &str, random: &mut Random) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    for _ in 0..1 + random.below(5) {
+        let at = random.below(chars.len());
+        let end = (at + random.below(12)).min(chars.len());
+        match random.below(5) {
+            0 => drop(chars.drain(at..end)),
+            1 => {
+                let piece = PIECES[random.below(PIECES.len())];
+                drop(chars.splice(at..end, piece.chars()));
+            }
+            2 => {
+                let lines: Vec<&str> = other.lines().collect();
+                let line = format!("\n{}\n", lines[random.below(lines.len())]);
+                drop(chars.splice(at..at, line.chars()));
+            }
+            3 => {
+                let copied: Vec<char> = chars[at..end].to_vec();
+                drop(chars.splice(at..at, copied));
+            }
+            _ => {
+                let digit = (at..chars.len()).find(|&i| chars[i].is_ascii_digit());
+                if let Some(i) = digit {
+                    let number = PIECES[random.below(7)];
+                    drop(chars.splice(i..=i, number.chars()));
+                }
+            }
+        }
+    }
+    chars.into_iter().collect()
+}
+
+#[test]
+fn broken_descriptions_are_errors_with_a_place_and_a_way_out() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/spec");
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .expect("the corpus is there")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    paths.sort();
+    let corpus: Vec<String> =
+        paths.iter().map(|path| fs::read_to_string(path).expect("readable")).collect();
+    for text in &corpus {
+        Spec::parse(text).unwrap_or_else(|error| panic!("the corpus is right: {error:?}"));
+    }
+    let long = std::env::var_os("BATON_LONG").is_some_and(|long| long == "1");
+    let count = if long { 3_000_000 } else { 5_000 };
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let (mut right, mut wrong) = (0, 0);
+    for i in 0..count {
+        let text = mutate(
+            &corpus[random.below(corpus.len())],
+            &corpus[random.below(corpus.len())],
+            &mut random,
+        );
+        let start = Instant::now();
+        let parsed = catch_unwind(|| Spec::parse(&text)).unwrap_or_else(|_| {
+            panic!("description {i} brings the parser down:\n{text}");
+        });
+        assert!(start.elapsed() < PATIENCE, "description {i} took {:?}:\n{text}", start.elapsed());
+        match parsed {
+            Ok(_) => right += 1,
+            Err(error) => {
+                wrong += 1;
+                let (line, column) = error.place(&text);
+                assert!(line >= 1 && line <= text.matches('\n').count() + 1 && column >= 1);
+                assert!(!error.problem.is_empty() && !error.help.is_empty(), "{error:?}:\n{text}");
+            }
+        }
+    }
+    println!("{count} descriptions: {right} can be used, {wrong} are refused");
+    assert!(right > 0 && wrong > count / 2, "the changes are too weak or too strong");
+}
