@@ -28,8 +28,11 @@ use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{Group1, kind};
 use crate::require;
+use crate::scope::Cta as CtaScope;
+use crate::sem::Release;
 use crate::shared_access::check;
-use crate::stages::{Ring, Slot, arrive_for_the_set, wait_phase};
+use crate::stages::{Ring, Slot, wait_phase};
+use crate::staging::HandBack;
 use crate::tile::{Element, Tile, ToAll};
 use crate::token::{
     Brand, Finished, FourWarps, Joined, Marks, ProofOf, SameSet, Set, SingleThread,
@@ -608,9 +611,27 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         T: SameSet<S>,
         State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
     {
-        // SAFETY: the empty barrier expects one arrival a phase; every thread's loads have ended and are fenced.
-        unsafe { arrive_for_the_set(warpgroup, self.next) };
+        warpgroup.barrier();
+        // SAFETY: the set's barrier stands before.
+        warpgroup.lead(unsafe { self.arrival() });
+    }
+}
+
+impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> sealed::Sealed
+    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
+{
+}
+impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> HandBack<S>
+    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
+where
+    State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
+{
+    #[inline(always)]
+    unsafe fn arrival(self) -> impl FnOnce() {
+        let empty = self.next;
         self.hand.settle();
+        // SAFETY: the empty barrier expects one arrival a phase; every thread's loads have ended and are fenced.
+        move || unsafe { _ = ptx::mbarrier::arrive::<Release, CtaScope>(empty) }
     }
 }
 

@@ -222,14 +222,14 @@ impl<'k, T: Copy, S: Scope, How> Seen<'k, T, S, How> {
     /// Makes the read an acquire pattern: what its writer released comes before what follows.
     ///
     /// # PTX
-    /// `fence.acq_rel.F`, PTX 6.0, sm_70 (ISA 9.7.13.4, 8.8). `F` must include the scope of the word (rule A5).
+    /// `fence.acquire.F`, PTX 8.6, sm_90; before that `fence.acq_rel.F`, PTX 6.0, sm_70 (ISA 9.7.13.4, 8.8). `F` must include the scope of the word (rule A5).
     #[inline(always)]
     pub fn fence_acquire<F>(self) -> Seen<'k, T, S, ByAcquire>
     where
         How: HeadsAcquirePattern,
         F: Includes<S>,
     {
-        ptx::fence::fence::<AcqRel, F>();
+        ptx::fence::fence_acquire::<F>();
         Seen::new(self.value)
     }
 }

@@ -55,7 +55,7 @@ use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
 use crate::scope::{Cluster, Scope};
-use crate::sem::{AcqRel, Acquire, Relaxed, Release};
+use crate::sem::{Acquire, Relaxed, Release};
 use crate::shared_access::{check, write};
 use crate::tile::{Element, Elements, Linear, StageData};
 use crate::token::{Brand, Cta, Finished, Marks, SameSet, Set, StaysWithItsThreads};
@@ -179,7 +179,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// A release fence at scope `F`, for the relaxed arrival that follows.
     ///
     /// # PTX
-    /// `fence.acq_rel.F` (ISA 9.7.13.4, 8.8).
+    /// `fence.release.F` (ISA 9.7.13.4, 8.8).
     #[inline(always)]
     pub fn fence_release<F: Scope, U>(
         self,
@@ -190,7 +190,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
         State: HasContents,
     {
         let _ = set;
-        ptx::fence::fence::<AcqRel, F>();
+        ptx::fence::fence_release::<F>();
         self.become_state()
     }
 

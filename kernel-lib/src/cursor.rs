@@ -35,9 +35,14 @@ impl<const N: u32> Cursor<N> {
         self.phase ^ 1
     }
 
-    /// Goes on to the next stage. Two selects: the producer has the other parity at hand already, to wait for.
+    /// Goes on to the next stage. Two selects: the producer has the other parity at hand already, to wait for. Of two stages,
+    /// the one that is left says whether the lap ends.
     #[inline(always)]
     pub(crate) fn advance(&mut self) {
+        if N == 2 {
+            (self.index, self.phase) = (self.index ^ 1, self.phase ^ self.index);
+            return;
+        }
         let next = self.index + 1;
         (self.index, self.phase) = if next == N { (0, self.phase ^ 1) } else { (next, self.phase) };
     }
@@ -64,6 +69,17 @@ mod tests {
             cursor.advance();
         }
         assert_eq!(seen, [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 0)]);
+    }
+
+    #[test]
+    fn two_stages_flip_as_many_do() {
+        let mut cursor = Cursor::<2>::start();
+        let mut seen = [(0, 0); 6];
+        for slot in &mut seen {
+            *slot = (cursor.index(), cursor.filled());
+            cursor.advance();
+        }
+        assert_eq!(seen, [(0, 0), (1, 0), (0, 1), (1, 1), (0, 0), (1, 0)]);
     }
 
     #[test]

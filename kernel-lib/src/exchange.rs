@@ -16,7 +16,7 @@ use crate::path::{
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::scope::Cta as CtaScope;
-use crate::sem::{AcqRel, Acquire, Relaxed, Release};
+use crate::sem::{Acquire, Relaxed, Release};
 use crate::shared_access::{check, read, write};
 use crate::tile::{Element, Elements, Linear, StageData};
 use crate::token::{Brand, Cta, Marks, SameSet, Set, StaysWithItsThreads};
@@ -217,11 +217,11 @@ impl<'k, Tag, T: Element, const N: usize, S: Set> Region<'k, Tag, T, N, S, Obser
     /// Makes the relaxed wait an acquire pattern.
     ///
     /// # PTX
-    /// `fence.acq_rel.cta` (ISA 9.7.13.4, 8.8).
+    /// `fence.acquire.cta`, before sm_90 `fence.acq_rel.cta` (ISA 9.7.13.4, 8.8).
     #[inline(always)]
     pub fn fence_acquire<U: SameSet<S>>(self, set: &mut U) -> Region<'k, Tag, T, N, S, Full> {
         let _ = set;
-        ptx::fence::fence::<AcqRel, CtaScope>();
+        ptx::fence::fence_acquire::<CtaScope>();
         self.become_state()
     }
 }

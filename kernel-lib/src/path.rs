@@ -390,6 +390,22 @@ pub trait ReadByMatrix {}
 )]
 pub trait SourceFree {}
 
+/// A state in which a staging buffer can end, and whether a bulk store may still read it.
+#[doc(hidden)]
+pub trait EndsStaging {
+    #[doc(hidden)]
+    const IN_FLIGHT: bool;
+}
+impl EndsStaging for Written {
+    const IN_FLIGHT: bool = false;
+}
+impl EndsStaging for WrittenFenced {
+    const IN_FLIGHT: bool = false;
+}
+impl EndsStaging for InFlight {
+    const IN_FLIGHT: bool = true;
+}
+
 /// A store is under way, so that there is a group to wait for.
 #[diagnostic::on_unimplemented(
     message = "no bulk store of this staging buffer is under way: it is `{Self}`",

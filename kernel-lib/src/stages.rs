@@ -56,10 +56,11 @@ use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Release};
 use crate::shared_access::{check, read, read_chunk, unpack, write};
-use crate::staging::StagingBuffer;
+use crate::staging::{HandBack, StagingBuffer};
 use crate::tile::{BulkTile, Elements, StageData, Tile, ToAll};
 use crate::token::{
-    Brand, Finished, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
+    Brand, Finished, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, WARP,
+    sealed,
 };
 
 /// Bytes of an mbarrier.
@@ -105,6 +106,10 @@ pub trait Drain: sealed::Sealed + 'static {
     /// Whether threads read the stage by ordinary loads.
     #[doc(hidden)]
     const GENERIC: bool = false;
+    /// Arrivals by which a consumer hands a stage back: one for the set, behind its barrier; or one of each warp of a
+    /// warpgroup, where threads have read nothing that a barrier would have to bring together.
+    #[doc(hidden)]
+    const ARRIVALS: u32 = 1;
 }
 
 impl sealed::Sealed for ByThreads {}
@@ -130,7 +135,9 @@ impl Drain for ByPairMma {
     const ASYNCHRONOUS: bool = true;
     const PAIR: bool = true;
 }
-impl Drain for ByWgmma {}
+impl Drain for ByWgmma {
+    const ARRIVALS: u32 = 4;
+}
 
 impl<const N: u32, D, F, R> sealed::Sealed for Stages<N, D, F, R> {}
 impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> {
@@ -168,7 +175,7 @@ unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D
         let mut i = 0;
         while i < 2 * N {
             let barrier = base.offset(<Self as Ring>::STRIDE * N + i * MBARRIER);
-            let arrivals = if i < N { 1 } else { <Self as Ring>::PEERS };
+            let arrivals = if i < N { 1 } else { <Self as Ring>::PEERS * R::ARRIVALS };
             // SAFETY: the barrier's place, before anyone uses it.
             unsafe { ptx::mbarrier::init(barrier, arrivals) };
             i += 1;
@@ -268,6 +275,20 @@ unsafe fn wait_phase_of<R: Ring>(barrier: Addr<SharedCta>, phase: u32) {
     } else {
         // SAFETY: the caller's promise.
         unsafe { ptx::mbarrier::wait_parity::<Acquire, Cluster>(barrier, phase) }
+    }
+}
+
+/// Runs `action` for each of `len` numbers that the thread of that rank owns: every `T::THREADS`-th. The compiler knows how many
+/// those are where each thread owns as many.
+#[inline(always)]
+fn each_own<T: Set>(rank: u32, len: u32, mut action: impl FnMut(u32)) {
+    let mut first = 0;
+    while first < len {
+        let number = first + rank;
+        if len % T::THREADS == 0 || number < len {
+            action(number);
+        }
+        first += T::THREADS;
     }
 }
 
@@ -386,7 +407,7 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
     #[inline(always)]
     pub(crate) fn wait_fills(&self) {
         let mut index = 0;
-        while index < N {
+        while index < ptx::opaque(N) {
             let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
             // SAFETY: the ring's barrier; nobody but this producer begins its next phase.
             unsafe { wait_phase_of::<R>(full, self.cursor.last_fill(index)) };
@@ -401,7 +422,7 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
     #[inline(always)]
     fn wait_drains(mut self) {
         let mut stage = 0;
-        while stage < N {
+        while stage < ptx::opaque(N) {
             let empty = (R::STRIDE + MBARRIER) * R::STAGES + self.cursor.index() * MBARRIER;
             // SAFETY: the ring's barrier, initialised by the claim.
             unsafe { wait_phase_of::<R>(self.base.offset(empty), self.cursor.emptied()) };
@@ -504,6 +525,43 @@ impl<Tag, R: Ring, S: Set, const N: u32, State> Attempt<'_, '_, Tag, R, S, N, St
     }
 }
 
+impl<Tag, R: Ring, S, State> sealed::Sealed for Slot<'_, Tag, R, S, State> {}
+impl<Tag, R: Ring, S: Set, State> HandBack<S> for Slot<'_, Tag, R, S, State>
+where
+    State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
+{
+    #[inline(always)]
+    unsafe fn arrival(self) -> impl FnOnce() {
+        let empty = self.empty();
+        self.hand.settle();
+        move || {
+            let arrivals = R::Drain::ARRIVALS;
+            let mut rank = 0;
+            while rank < R::PEERS {
+                // SAFETY: the ring's empty barrier, which expects these arrivals of each CTA a phase. A peer's lies at the same
+                // place, and no CTA has ended, since the exit waits for all.
+                unsafe {
+                    match (R::PEERS, arrivals) {
+                        (1, 1) => _ = ptx::mbarrier::arrive::<Release, CtaScope>(empty),
+                        (1, _) => {
+                            _ = ptx::mbarrier::arrive_count::<Release, CtaScope>(empty, arrivals)
+                        }
+                        (_, 1) => {
+                            let peer = ptx::shared::mapa(empty, rank);
+                            ptx::mbarrier::arrive_remote::<Release, Cluster>(peer);
+                        }
+                        _ => {
+                            let peer = ptx::shared::mapa(empty, rank);
+                            ptx::mbarrier::arrive_count_remote::<Release, Cluster>(peer, arrivals);
+                        }
+                    }
+                }
+                rank += 1;
+            }
+        }
+    }
+}
+
 impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// Begins the bulk copies that fill the stage, and makes the full barrier expect their bytes.
     ///
@@ -550,13 +608,11 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         R::Data: Elements,
         R: Ring<Fill = ByThreads>,
     {
-        let data = self.data();
-        let mut index = set.rank();
-        while index < <R::Data as Elements>::LEN {
+        let (data, rank) = (self.data(), set.rank());
+        each_own::<T>(rank, <R::Data as Elements>::LEN, |index| {
             // SAFETY: in range, this thread's own element, and the stage is this set's to write.
             unsafe { write(data.offset(R::Data::byte_offset(index)), value(index)) };
-            index += T::THREADS;
-        }
+        });
         self.become_state()
     }
 
@@ -587,15 +643,14 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             );
             chunk
         };
-        let data = self.data();
-        let mut index = set.rank() * chunk;
-        while index < <R::Data as Elements>::LEN {
+        let (data, rank) = (self.data(), set.rank());
+        each_own::<T>(rank, <R::Data as Elements>::LEN / chunk, |number| {
+            let index = number * chunk;
             let src = source.chunk(from(index), chunk);
             // SAFETY: 16 bytes of the stage, which the swizzle keeps together, and of the array, both on their boundary; the
             // array is not written during the launch; the chunk is this thread's own until it has waited.
             unsafe { ptx::cp_async::cp_async_cg(data.offset(R::Data::byte_offset(index)), src) };
-            index += T::THREADS * chunk;
-        }
+        });
         ptx::cp_async::commit_group();
         self.become_state()
     }
@@ -747,8 +802,9 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// Hands the stage, read by threads, back to the producer.
     ///
     /// # PTX
-    /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13). Where peers fill the
-    /// stage too, `mbarrier.arrive.release.cluster.shared::cluster.b64 _` on the barrier of each (rules C7, C11).
+    /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13); where `wgmma` has
+    /// read it, by one lane of each warp, without a barrier of the set. Where peers fill the stage too,
+    /// `mbarrier.arrive.release.cluster.shared::cluster.b64 _` on the barrier of each (rules C7, C11).
     #[inline(always)]
     pub fn release<T>(
         self, // A9: the stage is the producer's now
@@ -757,26 +813,20 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         T: SameSet<S>,
         State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
     {
-        let empty = self.empty();
-        if R::PEERS == 1 {
-            // SAFETY: the ring's empty barrier, which expects one arrival a phase; this stage's, by the slot.
-            unsafe { arrive_for_the_set(set, empty) };
+        if R::PEERS == 1 && T::THREADS == R::Drain::ARRIVALS * WARP {
+            // SAFETY: all lanes of the warp have waited for the stage when one arrives; what the warps of the set have to do with
+            // one another is to arrive all.
+            unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
+            if ptx::sreg::laneid() == 0 {
+                // SAFETY: the ring's empty barrier expects one arrival of each warp a phase; this stage's, by the slot.
+                unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(self.empty()) };
+            }
+            self.hand.settle();
         } else {
             set.barrier();
-            set.lead(|| {
-                let mut rank = 0;
-                while rank < R::PEERS {
-                    // SAFETY: the field lies at the same place in every CTA of the cluster, none of which has ended, since the
-                    // exit waits for all; the empty barrier expects one arrival of each CTA a phase, and this is ours.
-                    unsafe {
-                        let empty = ptx::shared::mapa(empty, rank);
-                        ptx::mbarrier::arrive_remote::<Release, Cluster>(empty);
-                    }
-                    rank += 1;
-                }
-            });
+            // SAFETY: the set's barrier stands before.
+            set.lead(unsafe { self.arrival() });
         }
-        self.hand.settle();
     }
 
     /// Hands the stage back to the producer once the matrix instructions that read it have completed.

@@ -3,7 +3,7 @@
 //! A field `c: Staging<Tile<f32, 128, 64>>` of a layout. One set of threads opens it, and then the buffer goes
 //! round: written by threads, [`fence_proxy_async`](StagingBuffer::fence_proxy_async) (rule B1),
 //! [`store`](StagingBuffer::store), [`wait_group_read`](StagingBuffer::wait_group_read) (rules B7, B11), written
-//! again. [`finish`](StagingBuffer::finish) waits for the stores themselves, so that the CTA may exit (rule B9).
+//! again. After [`finish`](StagingBuffer::finish) no store reads the buffer, so that the CTA may exit (rule B9).
 //!
 //! The set's leader issues every store and waits for every group: a bulk group belongs to the thread that
 //! committed it (rule B10).
@@ -14,14 +14,15 @@ use crate::dropped::{Hand, StagingBuffer as Held};
 use crate::global::{Store, TileAt};
 use crate::layout::Field;
 use crate::path::{
-    ByBulk, HandsOnTo, InFlight, ProxyFence, SourceFree, StoreInFlight, Writable, Written,
+    ByBulk, EndsStaging, HandsOnTo, InFlight, ProxyFence, SourceFree, StoreInFlight, Writable,
+    Written,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
 use crate::shared_access::{check, pack, write_chunk};
 use crate::tile::{BulkTile, Tile};
-use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads, sealed};
 
 /// A staging buffer of the tile `T`: a field of a layout.
 pub struct Staging<T>(PhantomData<T>);
@@ -129,23 +130,37 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     {
         let base = self.base;
         set.barrier();
+        // SAFETY: the buffer is written and fenced by every thread of the set, whose barrier stands before; nobody writes it
+        // until the leader has waited for the group.
+        set.lead(|| unsafe { begin_store::<T>(base, to) });
+        self.become_state()
+    }
+
+    /// As [`store`](Self::store), and hands the stage or the accumulator back that the set has read: one barrier of the set
+    /// stands between its accesses to both and what its leader begins.
+    ///
+    /// # PTX
+    /// As `store`, and `mbarrier.arrive.release.cta.shared::cta.b64` by the leader before the copies.
+    #[inline(always)]
+    pub fn store_and_release<U, H>(
+        self, // B7: the buffer belongs to the copy now
+        set: &mut U,
+        to: TileAt<T, Store>,
+        read: H, // A9: it is the producer's now
+    ) -> StagingBuffer<'k, Tag, T, S, InFlight>
+    where
+        U: SameSet<S>,
+        H: HandBack<S>,
+        State: HandsOnTo<ByBulk>,
+    {
+        let base = self.base;
+        set.barrier();
+        // SAFETY: the set's barrier stands before.
+        let arrive = unsafe { read.arrival() };
         set.lead(|| {
-            let panel_bytes = T::BYTES / T::PANELS;
-            let mut panel = 0;
-            while panel < T::PANELS {
-                let col = to.col + (panel * T::PANEL_COLS) as i32;
-                // SAFETY: the buffer is written and fenced by every thread of the set, whose barrier stands before;
-                // nobody writes it until the leader has waited for the group.
-                unsafe {
-                    ptx::tensor::cp_async_bulk_tensor_to_global(
-                        Addr::from_raw(to.map),
-                        [col, to.row],
-                        base.offset(panel * panel_bytes),
-                    )
-                };
-                panel += 1;
-            }
-            ptx::bulk::commit_group();
+            arrive();
+            // SAFETY: as in `store`.
+            unsafe { begin_store::<T>(base, to) };
         });
         self.become_state()
     }
@@ -166,10 +181,11 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
         self.become_state()
     }
 
-    /// Ends the buffer: waits until every bulk store of the set has completed, so that the CTA may exit (rule B9).
+    /// Ends the buffer: waits until every bulk store of the set has read it, so that the CTA may exit (rule B9). The stores
+    /// themselves are complete when the kernel is.
     ///
     /// # PTX
-    /// `cp.async.bulk.wait_group 0` by the leader.
+    /// `cp.async.bulk.wait_group.read 0` by the leader; nothing where `wait_group_read` was the last step.
     #[inline(always)]
     pub fn finish<U>(
         self, // B9: after this no bulk store is begun
@@ -177,13 +193,50 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     ) -> Finished<'k, Tag>
     where
         U: SameSet<S>,
+        State: EndsStaging,
     {
-        set.lead(ptx::bulk::wait_group::<0>);
+        if State::IN_FLIGHT {
+            set.lead(ptx::bulk::wait_group_read::<0>);
+        }
         self.hand.settle();
         // SAFETY: the leader, which issues all stores of this buffer, has waited for all of them; the other threads' proofs
         // are acted on behind a barrier of the CTA, or by its end.
         unsafe { Finished::assume() }
     }
+}
+
+/// What a set has read and can hand back behind its barrier: a stage, or an accumulator.
+pub trait HandBack<S>: sealed::Sealed {
+    /// Gives it up, in every thread of the set; the leader then calls what this returns.
+    ///
+    /// # Safety
+    /// 1. The set's barrier stands between its last accesses and this.
+    #[doc(hidden)]
+    unsafe fn arrival(self) -> impl FnOnce();
+}
+
+/// Begins the copy of the whole tile, panel by panel, as a group.
+///
+/// # Safety
+/// 1. The tile at `base` is written and visible to the async proxy, and nobody writes it until this thread has waited for
+///    the group.
+#[inline(always)]
+unsafe fn begin_store<T: BulkTile>(base: Addr<SharedCta>, to: TileAt<T, Store>) {
+    let panel_bytes = T::BYTES / T::PANELS;
+    let mut panel = 0;
+    while panel < T::PANELS {
+        let col = to.col + (panel * T::PANEL_COLS) as i32;
+        // SAFETY: by 1.
+        unsafe {
+            ptx::tensor::cp_async_bulk_tensor_to_global(
+                Addr::from_raw(to.map),
+                [col, to.row],
+                base.offset(panel * panel_bytes),
+            )
+        };
+        panel += 1;
+    }
+    ptx::bulk::commit_group();
 }
 
 impl<'k, Tag, E, const ROWS: usize, const COLS: usize, S: Set, State>

@@ -267,7 +267,8 @@ impl<R: RolePosition> Set for Warp<'_, R> {
     }
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
-        lead_a_warp(self.rank(), action)
+        // By the register that says it: then ptxas knows that it is one lane, and does not gather the additions of several.
+        lead_a_warp(ptx::sreg::laneid(), action)
     }
     #[inline(always)]
     fn barrier_any(&mut self, vote: bool) -> bool {
@@ -644,34 +645,38 @@ macro_rules! roles {
             type Returns = ($($role::Return,)*);
             #[inline(always)]
             unsafe fn run(self, warp: u32) -> Self::Returns {
-                const {
+                let ends = const {
                     let mut next = 0;
+                    let mut ends = [0; 6];
                     $(
                         require(
                             $role::WARPS != 4 || next % 4 == 0,
                             "rule D12: a warpgroup starts at a warp whose number is a multiple of four: put warpgroup roles first",
                         );
                         next += $role::WARPS;
+                        ends[$index] = next;
                     )*
                     require(
                         next * WARP == THREADS,
                         "rule F1: the roles together are not the CTA's threads: count 128 for each warpgroup and 32 for each warp",
                     );
-                }
-                let mut first = 0;
+                    ends
+                };
+                // The bodies of the other roles are not dropped: what they own belongs to the threads that run them.
+                let roles = core::mem::ManuallyDrop::new(self);
+                // One choice, and not one for each role: ptxas sees that a warp has done with its role where that ends.
                 $(
-                    // The bodies of the other roles are forgotten, not dropped: what they own belongs to the
-                    // threads that run them.
-                    if warp >= first && warp < first + $role::WARPS {
+                    if warp < ends[$index] {
+                        // SAFETY: each thread comes to one arm, once, and the tuple is used no more.
+                        let role = unsafe { core::ptr::read(&raw const roles.$field) };
                         // SAFETY: exactly the threads of the role come here, once each.
-                        let proof = unsafe { self.$field.run() };
+                        let proof = unsafe { role.run() };
                         core::mem::forget(proof);
-                    } else {
-                        core::mem::forget(self.$field);
-                    }
-                    first += $role::WARPS;
-                )*
-                let _ = first;
+                    } else
+                )* {
+                    // SAFETY: the roles' warps are those of the CTA, by the assertion above, and no other is launched.
+                    unsafe { core::hint::unreachable_unchecked() }
+                }
                 // SAFETY: what takes the proofs either is the CTA's end, to which all roles belong, or stands behind
                 // `Joined`'s barrier.
                 unsafe { ($($role::Return::conjure(),)*) }

@@ -1,5 +1,6 @@
 // Twins of `examples/protocols`.
 #include "common.cuh"
+#include <cassert>
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;
@@ -12,7 +13,7 @@ __device__ uint32_t shadow(uint32_t number) { return ~(number * 7); }
 
 __device__ void all_alike(Guarded array) {
     for (uint64_t i = 1; i < array.len; i++)
-        check(array.data[i] == array.data[0]);
+        assert(array.data[i] == array.data[0]);
 }
 
 __device__ void lock(Word word) {
@@ -223,8 +224,8 @@ extern "C" __global__ void __block_size__((64, 1, 1)) pairs(Guarded pair, uint32
                 ptx::fence(ptx::sem_acquire, ptx::scope_gpu);
                 if (before % 2 == 0 && count.load(relaxed) == before) break;
             }
-            check(two == (one == 0 ? 0 : shadow(one)));
-            check(one >= last);
+            assert(two == (one == 0 ? 0 : shadow(one)));
+            assert(one >= last);
             last = one;
         }
     }

@@ -56,6 +56,19 @@ impl Row {
         Self { kernel, classes, total }
     }
 
+    /// The sum of all rows.
+    fn sum(rows: &[Self]) -> Self {
+        let zero = Self { kernel: "all of them", classes: Default::default(), total: [0; 2] };
+        rows.iter().fold(zero, |mut sum, row| {
+            let add = |sum: &mut [usize; 2], row: [usize; 2]| {
+                sum.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
+            };
+            sum.classes.iter_mut().zip(row.classes).for_each(|(sum, row)| add(sum, row));
+            add(&mut sum.total, row.total);
+            sum
+        })
+    }
+
     /// Where we have more.
     fn losses(&self) -> String {
         let classes = CLASSES.iter().zip(self.classes);
@@ -75,7 +88,7 @@ pub fn text(rows: &[Row]) -> String {
     text += " all | more than C++ in |\n|---|";
     text += &"---|".repeat(CLASSES.len() + 2);
     text.push('\n');
-    for row in rows {
+    for row in rows.iter().chain([&Row::sum(rows)]) {
         let _ = write!(text, "| {} |", row.kernel);
         for [ours, theirs] in row.classes {
             let _ = match (ours, theirs) {
@@ -86,6 +99,12 @@ pub fn text(rows: &[Row]) -> String {
         let [ours, theirs] = row.total;
         let _ = writeln!(text, " {ours} / {theirs} | {} |", row.losses());
     }
+    let [ours, theirs] = Row::sum(rows)
+        .classes
+        .into_iter()
+        .fold([0; 2], |sum, class| [sum[0] + class[0], sum[1] + class[1]]);
+    let ratio = ours as f64 / theirs as f64;
+    let _ = writeln!(text, "\nIn all classes together: {ours} / {theirs}, {ratio:.3} times.");
     text
 }
 

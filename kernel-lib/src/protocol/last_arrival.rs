@@ -11,7 +11,7 @@ use crate::ptx;
 use crate::ptx::addr::{Addr, Global};
 use crate::ptx::sreg;
 use crate::scope::{Gpu, Includes, Scope};
-use crate::sem::{AcqRel, AtomSem};
+use crate::sem::AtomSem;
 use crate::tile::Element;
 use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
 
@@ -122,7 +122,7 @@ impl<T: Element, S: Scope, C: Set, State> Contribution<T, S, C, State> {
         Contribution { whole, first, count, arrivals, types: PhantomData, stays }
     }
 
-    /// Arrives: the part is the last one's to read. `M` is [`AcqRel`], or [`Release`](crate::sem::Release) before a
+    /// Arrives: the part is the last one's to read. `M` is [`AcqRel`](crate::sem::AcqRel), or [`Release`](crate::sem::Release) before a
     /// [`fence_acquire`](Arrival::fence_acquire).
     ///
     /// # PTX
@@ -156,7 +156,7 @@ impl<T: Element, S: Scope, C: Set, How> Arrival<T, S, C, How> {
         F: Includes<S>,
         U: SameSet<C>,
     {
-        set.lead(ptx::fence::fence::<AcqRel, F>);
+        set.lead(ptx::fence::fence_acquire::<F>);
         let Arrival { whole, is_last, stays, .. } = self;
         Arrival { whole, is_last, types: PhantomData, stays }
     }

@@ -28,7 +28,7 @@ use crate::ptx::addr::{Addr, Global};
 use crate::ptx::sreg;
 use crate::require;
 use crate::scope::{Gpu, Includes, Scope};
-use crate::sem::{AcqRel, Acquire, Relaxed, Release};
+use crate::sem::{Acquire, Relaxed, Release};
 use crate::shared_access::check;
 use crate::tile::Element;
 use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
@@ -212,7 +212,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     /// A release fence at scope `F`, for the relaxed store that follows (rule A4).
     ///
     /// # PTX
-    /// The set's barrier, then `fence.acq_rel.F` (ISA 8.8, third release pattern). PTX 6.0, sm_70.
+    /// The set's barrier, then `fence.release.F`, before sm_90 `fence.acq_rel.F` (ISA 8.8, third release pattern). PTX 6.0, sm_70.
     #[inline(always)]
     pub fn fence_release<F: Scope, U>(self, set: &mut U) -> Outbox<T, S, C, ReleasedAt<F>>
     where
@@ -220,7 +220,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
         State: HasMessage,
     {
         set.barrier();
-        ptx::fence::fence::<AcqRel, F>();
+        ptx::fence::fence_release::<F>();
         self.become_state()
     }
 
@@ -285,7 +285,7 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
     /// Makes the relaxed loads an acquire pattern, at scope `F` (rule A5: it must include the flag's).
     ///
     /// # PTX
-    /// `fence.acq_rel.F` (ISA 8.8, third acquire pattern). PTX 6.0, sm_70.
+    /// `fence.acquire.F`, before sm_90 `fence.acq_rel.F` (ISA 8.8, third acquire pattern). PTX 6.0, sm_70.
     #[inline(always)]
     pub fn fence_acquire<F, U>(self, set: &mut U) -> Inbox<T, S, C, Full>
     where
@@ -294,7 +294,7 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
         State: FlagObserved,
     {
         let _ = set;
-        ptx::fence::fence::<AcqRel, F>();
+        ptx::fence::fence_acquire::<F>();
         self.become_state()
     }
 

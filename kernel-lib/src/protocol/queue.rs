@@ -1,6 +1,6 @@
 //! A bounded queue: any thread pushes, any thread pops.
 
-use super::{Guarded, Word};
+use super::Guarded;
 use crate::global::{read_global, write_global};
 use crate::ptx::addr::{Addr, Global};
 use crate::scope::{Gpu, Includes, Scope};
@@ -52,25 +52,27 @@ impl<T, S> Clone for Queue<T, S> {
 }
 impl<T, S> Copy for Queue<T, S> {}
 
-/// A place in the queue that a thread has for itself.
-struct Place<S> {
-    index: u64,
-    /// What the place's word becomes for its next holder.
-    next: u32,
-    word: Word<S>,
-}
-
 impl<T: Element, S: Scope> Queue<T, S> {
-    /// Gets the place at the end that `end` counts (0: tail, 1: head), whose turn is `after` behind its number; none if
-    /// it is not that turn yet.
+    /// Gets the place at the end that `end` counts (0: tail, 1: head), whose turn is `after` behind its number, and uses it;
+    /// nothing if it is not that turn yet.
     #[inline(always)]
-    fn place(&self, end: u64, after: u32) -> Option<Place<S>> {
+    fn with_place<U>(
+        &self,
+        end: u64,
+        after: u32,
+        act: impl FnOnce(Addr<Global>) -> U,
+    ) -> Option<U> {
         let len = self.0.len;
-        check(len >= 2 && len.is_power_of_two() && len <= 1 << 31 && len + 2 <= self.0.objects);
+        // Without branches, so that it is made once for all calls.
+        let fits = (2..=1 << 31).contains(&len) & (len.wrapping_add(2) <= self.0.objects);
+        check(fits & (len & len.wrapping_sub(1) == 0));
         // SAFETY: in range.
         let count = unsafe { self.0.word(end) };
         let mut at = count.load::<Relaxed>().value();
         loop {
+            // Or the compiler would have the loop's beginning twice.
+            #[cfg(target_arch = "nvptx64")]
+            crate::ptx::anchor();
             let index = at as u64 & (len - 1);
             // SAFETY: in range.
             let word = unsafe { self.0.word(2 + index) };
@@ -83,10 +85,12 @@ impl<T: Element, S: Scope> Queue<T, S> {
             if ahead == 0 {
                 let seen = count.compare_exchange::<Relaxed>(at, at.wrapping_add(1)).value();
                 if seen == at {
+                    let used = act(self.element(index));
                     // A push leaves the place to the pop of its number, a pop to the push one lap later.
                     let turn =
                         if after == 0 { at.wrapping_add(1) } else { at.wrapping_add(len as u32) };
-                    return Some(Place { index, next: turn.wrapping_sub(index as u32), word });
+                    word.store::<Release>(turn.wrapping_sub(index as u32));
+                    return Some(used);
                 }
                 at = seen;
             } else {
@@ -96,8 +100,8 @@ impl<T: Element, S: Scope> Queue<T, S> {
     }
 
     #[inline(always)]
-    fn element(&self, place: &Place<S>) -> Addr<Global> {
-        Addr::from_raw(self.0.data + place.index * size_of::<T>() as u64)
+    fn element(&self, index: u64) -> Addr<Global> {
+        Addr::from_raw(self.0.data + index * size_of::<T>() as u64)
     }
 
     /// Puts `value` at the end; `false` if the queue is full.
@@ -111,11 +115,8 @@ impl<T: Element, S: Scope> Queue<T, S> {
         S: Includes<Gpu>,
     {
         let _ = thread;
-        let Some(place) = self.place(0, 0) else { return false };
         // SAFETY: in range; the place is this thread's until its word says otherwise.
-        unsafe { write_global(self.element(&place), value) };
-        place.word.store::<Release>(place.next);
-        true
+        self.with_place(0, 0, |at| unsafe { write_global(at, value) }).is_some()
     }
 
     /// Takes the first element; none if the queue is empty.
@@ -128,10 +129,7 @@ impl<T: Element, S: Scope> Queue<T, S> {
         S: Includes<Gpu>,
     {
         let _ = thread;
-        let place = self.place(1, 1)?;
         // SAFETY: as in `push`.
-        let value = unsafe { read_global(self.element(&place)) };
-        place.word.store::<Release>(place.next);
-        Some(value)
+        self.with_place(1, 1, |at| unsafe { read_global(at) })
     }
 }

@@ -1,6 +1,7 @@
 //! A value that readers read without waiting for each other, and again if a writer came between.
 
 use super::{Guarded, Word};
+use crate::global::read_global;
 use crate::ptx;
 use crate::ptx::addr::{Addr, Global};
 use crate::scope::{Gpu, Includes, Scope};
@@ -64,16 +65,21 @@ impl<T: Element, S: Scope> SeqLock<T, S> {
     #[inline(always)]
     fn load<const N: usize>(&self) -> [T; N] {
         core::array::from_fn(|i| {
-            let at: Addr<Global> = Addr::from_raw(self.0.data + (i * size_of::<T>()) as u64);
-            // SAFETY: in range by the callers' check; every access to the element is strong, of this size and scope.
-            unsafe { ptx::ld::ld::<Relaxed, S, Global, T>(at) }
+            // SAFETY: in range by the callers' check; every access that may come at the same time is strong, of this size and
+            // scope.
+            unsafe { ptx::ld::ld::<Relaxed, S, Global, T>(self.element(i)) }
         })
+    }
+
+    #[inline(always)]
+    fn element(&self, i: usize) -> Addr<Global> {
+        Addr::from_raw(self.0.data + (i * size_of::<T>()) as u64)
     }
 
     /// The first `N` elements as one writer left them. Traps when the array has fewer.
     ///
     /// # PTX
-    /// `ld.acquire.S` of the count, `ld.relaxed.S` of each element, `fence.acq_rel.S`, `ld.relaxed.S` of the count; until
+    /// `ld.acquire.S` of the count, `ld.relaxed.S` of each element, `fence.acquire.S`, `ld.relaxed.S` of the count; until
     /// both counts are the same even number. PTX 6.0, sm_70.
     #[inline(always)]
     pub fn read<const N: usize, C: SingleThread>(&self, thread: &mut C) -> [T; N]
@@ -86,7 +92,7 @@ impl<T: Element, S: Scope> SeqLock<T, S> {
         loop {
             let before = count.load::<Acquire>().value();
             let values = self.load();
-            ptx::fence::fence::<AcqRel, S>();
+            ptx::fence::fence_acquire::<S>();
             if before % 2 == 0 && count.load::<Relaxed>().value() == before {
                 return values;
             }
@@ -96,8 +102,8 @@ impl<T: Element, S: Scope> SeqLock<T, S> {
     /// Replaces the first `N` elements by what `new` makes of them, alone among writers. Traps when the array has fewer.
     ///
     /// # PTX
-    /// `atom.acquire.S.cas` that makes the even count odd, `fence.acq_rel.S`, `ld.relaxed.S` and `st.relaxed.S` of each
-    /// element, `st.release.S` of the next even count. PTX 6.0, sm_70.
+    /// `atom.relaxed.S.cas` that makes the even count odd, `fence.acq_rel.S`, `ld` and `st.relaxed.S` of each element,
+    /// `st.release.S` of the next even count. PTX 6.0, sm_70.
     #[inline(always)]
     pub fn update<const N: usize, C: SingleThread>(
         &self,
@@ -111,20 +117,22 @@ impl<T: Element, S: Scope> SeqLock<T, S> {
         let count = self.word();
         let mut even = 0;
         loop {
-            let seen = count.compare_exchange::<Acquire>(even, even | 1).value();
+            let seen = count.compare_exchange::<Relaxed>(even, even | 1).value();
             if seen == even {
                 break;
             }
             // The next even count: this one, or the one that its writer is going to leave.
             even = seen.wrapping_add(seen % 2);
         }
+        // Both ways: it makes the exchange acquire what the last writer left, and the odd count come before the stores below.
         ptx::fence::fence::<AcqRel, S>();
-        let values = new(self.load());
+        // SAFETY: in range; until the count is even again no other thread writes, and what was written was acquired.
+        let old = core::array::from_fn(|i| unsafe { read_global(self.element(i)) });
+        let values = new(old);
         let mut i = 0;
         while i < N {
-            let at: Addr<Global> = Addr::from_raw(self.0.data + (i * size_of::<T>()) as u64);
             // SAFETY: as in `load`.
-            unsafe { ptx::st::st::<Relaxed, S, Global, T>(at, values[i]) };
+            unsafe { ptx::st::st::<Relaxed, S, Global, T>(self.element(i), values[i]) };
             i += 1;
         }
         count.store::<Release>(even.wrapping_add(2));

@@ -29,6 +29,38 @@ pub fn fence<M: FenceSem, S: Scope>() {
     }
 }
 
+macro_rules! one_way_fences {
+    ($($(#[$doc:meta])* $name:ident = $order:literal;)*) => {$(
+        $(#[$doc])*
+        // Used where there is the instruction.
+        #[allow(clippy::extra_unused_type_parameters)]
+        #[inline(always)]
+        pub(crate) fn $name<S: Scope>() {
+            device! {
+                macro_rules! emit {
+                    ($scope:literal) => {
+                        asm!(
+                            concat!("//@baton fence ", $order),
+                            concat!("fence.acq_rel", $scope, ";"),
+                            options(nostack)
+                        )
+                    };
+                }
+                select!(emit [] scope S)
+            }
+        }
+    )*};
+}
+
+one_way_fences! {
+    /// `fence.acquire.scope;` PTX 8.6, on targets from sm_90 on; `fence.acq_rel.scope;` on those before. The kernel does not
+    /// know its target: the builder makes the one of the other.
+    fence_acquire = "acquire";
+
+    /// `fence.release.scope;` or `fence.acq_rel.scope;`, as [`fence_acquire`].
+    fence_release = "release";
+}
+
 macro_rules! plain_fences {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {$(
         $(#[$doc])*

@@ -318,6 +318,16 @@ pub(crate) fn off_device() -> ! {
     panic!("a PTX instruction was called on the host: it runs on the device only")
 }
 
+/// `value`, which the compiler does not know to be a constant: a loop that runs so often stays a loop.
+#[inline(always)]
+pub(crate) fn opaque(value: u32) -> u32 {
+    device! {
+        let same;
+        asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value, options(pure, nomem, nostack));
+        same
+    }
+}
+
 /// Keeps the collective that follows it where the source has it.
 ///
 /// rustc does not mark inline assembly convergent, so LLVM may clone a barrier into both arms of a

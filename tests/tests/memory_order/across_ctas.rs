@@ -41,13 +41,13 @@ fn a3_a4_a5_a6_fences() {
     let twin = mailbox(&["mailbox_fences"]);
     twin.forbids();
     twin.allows(&[
-        One(0, "fence.acq_rel.gpu;", ""),
-        One(1, "fence.acq_rel.gpu;", ""),
-        One(0, "fence.acq_rel.gpu", "fence.acq_rel.cta"),
-        One(1, "fence.acq_rel.gpu", "fence.acq_rel.cta"),
+        Replaced("fence.release.gpu;", ""),
+        Replaced("fence.acquire.gpu;", ""),
+        Replaced("fence.release.gpu", "fence.release.cta"),
+        Replaced("fence.acquire.gpu", "fence.acquire.cta"),
         // A6: each side needs its own half.
-        Replaced("fence.acq_rel.gpu", "fence.release.gpu"),
-        Replaced("fence.acq_rel.gpu", "fence.acquire.gpu"),
+        Replaced("fence.acquire.gpu", "fence.release.gpu"),
+        Replaced("fence.release.gpu", "fence.acquire.gpu"),
     ]);
 }
 
@@ -209,8 +209,8 @@ fn a3_the_last_arrival() {
     };
     twin.forbids();
     twin.allows(&[
-        Replaced("fence.acq_rel.gpu;", ""),
-        Replaced("fence.acq_rel.gpu", "fence.acq_rel.cta"),
+        Replaced("fence.acquire.gpu;", ""),
+        Replaced("fence.acquire.gpu", "fence.acquire.cta"),
         Replaced("atom.release.gpu", "atom.relaxed.gpu"),
         Replaced("atom.release.gpu", "atom.release.cta"),
     ]);
@@ -244,9 +244,9 @@ fn f2_a_relaxed_arrival() {
     let twin = peers(&["peers_relaxed"]);
     twin.forbids();
     twin.allows(&[
-        Replaced("fence.acq_rel.cluster;", ""),
-        Replaced("fence.acq_rel.cluster", "fence.acq_rel.cta"),
-        Replaced("fence.acq_rel.cluster", "fence.acquire.cluster"),
+        Replaced("fence.release.cluster;", ""),
+        Replaced("fence.release.cluster", "fence.release.cta"),
+        Replaced("fence.release.cluster", "fence.acquire.cluster"),
     ]);
 }
 

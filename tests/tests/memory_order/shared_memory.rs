@@ -116,8 +116,8 @@ fn c6_a_relaxed_wait() {
     let twin = exchange(&["exchange_relaxed"]);
     twin.forbids();
     twin.allows(&[
-        Replaced("fence.acq_rel.cta;", ""),
-        Replaced("fence.acq_rel.cta", "fence.release.cta"),
+        Replaced("fence.acquire.cta;", ""),
+        Replaced("fence.acquire.cta", "fence.release.cta"),
         Replaced("mbarrier.arrive.release.cta", "mbarrier.arrive.relaxed.cta"),
     ]);
 }

@@ -185,27 +185,6 @@ pub const ARGUMENTS: &[Argument] = &[
               memory.",
     },
     Argument {
-        kernels: &["scale", "gemm_f32", "gemm_bf16"],
-        mutations: &[Mutation::LeftOut, Mutation::OneGroupLess, Mutation::OnlyReads],
-        instruction: "cp.async.bulk.wait_group 0",
-        why: "The committing thread has waited for each group with .read 0, so no copy reads shared memory any more; the \
-              writes are complete when the kernel is, and nothing in it reads them.",
-    },
-    Argument {
-        kernels: &["exchange", "peers", "pairs"],
-        mutations: &[Mutation::OnlyReleases],
-        instruction: "fence.acq_rel",
-        why: "The fence stands between accesses and the strong store or arrival that publishes them: only its \
-              releasing half takes part in the pattern (ISA 8.8, release pattern).",
-    },
-    Argument {
-        kernels: &["exchange", "last", "pairs"],
-        mutations: &[Mutation::OnlyAcquires],
-        instruction: "fence.acq_rel",
-        why: "The fence stands behind the strong read whose value it acquires, and what is published later has its own \
-              release: only its acquiring half takes part (ISA 8.8, acquire pattern).",
-    },
-    Argument {
         kernels: &["relay", "peers"],
         mutations: &[Mutation::LeftOut],
         instruction: "fence.mbarrier_init",
@@ -258,20 +237,6 @@ pub const ARGUMENTS: &[Argument] = &[
         mutations: &[Mutation::OfTheCta],
         instruction: "mbarrier.arrive.expect_tx.relaxed",
         why: "The arrival announces bytes and publishes nothing: a relaxed arrival heads no pattern, whatever its scope is.",
-    },
-    Argument {
-        kernels: &["pairs"],
-        mutations: &[Mutation::Relaxed],
-        instruction: "atom.acquire.gpu.global.cas",
-        why: "A fence.acq_rel of the same scope follows before any other access: it and the relaxed exchange are the \
-              acquire pattern.",
-    },
-    Argument {
-        kernels: &["pairs"],
-        mutations: &[Mutation::OfTheCta],
-        instruction: "ld.relaxed.gpu.global",
-        why: "The writer holds the lock: every store to the pair is before the load in causality order, none is \
-              concurrent, so the load returns the last whatever its scope is. Readers only read.",
     },
     Argument {
         kernels: &["scale", "gemm_f32", "gemm_bf16", "broadcast"],

@@ -63,9 +63,10 @@ pub fn scale(
                 }
                 // What was read comes before the copy that fills the stage next, what was written before the one below.
                 let (stage, filled) = stage.fence_proxy_async_with(&mut wg, out);
-                stage.release(&mut wg);
                 let (row, col) = corner(tile);
-                out = filled.store(&mut wg, output.at(row, col)).wait_group_read(&mut wg);
+                out = filled
+                    .store_and_release(&mut wg, output.at(row, col), stage)
+                    .wait_group_read(&mut wg);
                 tile += step;
             }
             out.finish(&mut wg)

@@ -112,10 +112,10 @@ pub fn gemm<T: Output>(
                     staging.put(&mut wg, col, values.map(T::from_f32));
                     acc = next;
                 }
-                acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+                let acc = acc.fence_before_thread_sync(&mut wg);
                 staging = staging
                     .fence_proxy_async(&mut wg)
-                    .store(&mut wg, c.at(row, column))
+                    .store_and_release(&mut wg, c.at(row, column), acc)
                     .wait_group_read(&mut wg);
             }
             (staging.finish(&mut wg), results.finish(&mut wg))

@@ -26,8 +26,7 @@ const FULL: u32 = STAGES * STAGE;
 const EMPTY: u32 = FULL + STAGES * BARRIER;
 const ACC_FULL: u32 = EMPTY + STAGES * BARRIER;
 const ACC_EMPTY: u32 = ACC_FULL + ACCUMULATORS * BARRIER;
-const DRAINED: u32 = ACC_EMPTY + ACCUMULATORS * BARRIER;
-const OUT: u32 = (DRAINED + BARRIER).next_multiple_of(1024);
+const OUT: u32 = (ACC_EMPTY + ACCUMULATORS * BARRIER).next_multiple_of(1024);
 const TENSOR: u32 = OUT + C::BYTES;
 const BYTES: u32 = TENSOR + 4;
 
@@ -57,7 +56,7 @@ unsafe impl Layout for Raw {
     #[inline(always)]
     unsafe fn init(base: Base, _: u32) {
         let mut at = FULL;
-        while at <= DRAINED {
+        while at < ACC_EMPTY + ACCUMULATORS * BARRIER {
             // SAFETY: a barrier's place, before anyone uses it.
             unsafe { mbarrier::init(base.offset(at), 1) };
             at += BARRIER;
@@ -91,9 +90,7 @@ pub fn gemm_raw_f32(
             tcgen05::alloc::<Group1>(base.offset(TENSOR), COLUMNS);
             tcgen05::relinquish_alloc_permit::<Group1>();
         }
-        tcgen05::fence_before_thread_sync();
         barrier::bar_sync(0);
-        tcgen05::fence_after_thread_sync();
         let columns: u32 = ld::ld_weak(base.offset(TENSOR));
         if thread < EPILOGUE {
             epilogue(base, columns, c, tiles, thread);
@@ -101,16 +98,12 @@ pub fn gemm_raw_f32(
             if lanes::elect_sync(u32::MAX) {
                 copy(base, a, b, tiles, steps);
             }
-            barrier::bar_warp_sync(u32::MAX);
-        } else {
-            if lanes::elect_sync(u32::MAX) {
-                multiply(base, columns, tiles, steps);
-            }
-            barrier::bar_warp_sync(u32::MAX);
+        } else if lanes::elect_sync(u32::MAX) {
+            multiply(base, columns, tiles, steps);
         }
+        // Lanes that were not elected come early.
         barrier::bar_warp_sync(u32::MAX);
         barrier::bar_sync(0);
-        tcgen05::fence_after_thread_sync();
         if thread < 32 {
             tcgen05::dealloc::<Group1>(Addr::from_raw(columns), COLUMNS);
         }
@@ -212,12 +205,6 @@ unsafe fn multiply(base: Addr<SharedCta>, columns: u32, tiles: Tiles, steps: u32
         unsafe { tcgen05::commit::<Group1, SharedCta>(base.offset(ACC_FULL + acc * BARRIER)) };
         (acc, acc_phase) = next::<ACCUMULATORS>(acc, acc_phase);
     }
-    // SAFETY: a barrier of its own, used once.
-    unsafe {
-        tcgen05::commit::<Group1, SharedCta>(base.offset(DRAINED));
-        wait(base.offset(DRAINED), 0);
-    }
-    tcgen05::fence_before_thread_sync();
 }
 
 /// Moves accumulators to C through shared memory.
@@ -251,16 +238,11 @@ unsafe fn epilogue(
                 col += CHUNK as u32;
             }
             tcgen05::fence_before_thread_sync();
+            fence::fence_proxy_async_in::<SharedCta>();
             barrier::bar_sync_count(EPILOGUE_BARRIER, EPILOGUE);
             if thread == 0 {
                 let empty = base.offset(ACC_EMPTY + acc * BARRIER);
                 mbarrier::arrive::<Release, CtaScope>(empty);
-            }
-            barrier::bar_warp_sync(u32::MAX);
-
-            fence::fence_proxy_async_in::<SharedCta>();
-            barrier::bar_sync_count(EPILOGUE_BARRIER, EPILOGUE);
-            if thread == 0 {
                 let mut panel = 0;
                 while panel < C::PANELS {
                     tensor::cp_async_bulk_tensor_to_global(
@@ -271,26 +253,12 @@ unsafe fn epilogue(
                     panel += 1;
                 }
                 bulk::commit_group();
-            }
-            barrier::bar_warp_sync(u32::MAX);
-            if thread == 0 {
                 bulk::wait_group_read::<0>();
             }
-            barrier::bar_warp_sync(u32::MAX);
             barrier::bar_sync_count(EPILOGUE_BARRIER, EPILOGUE);
         }
         (acc, phase) = next::<ACCUMULATORS>(acc, phase);
     }
-    // SAFETY: the stores have completed before the CTA exits, and no load is under way.
-    unsafe {
-        if thread == 0 {
-            bulk::wait_group::<0>();
-        }
-        barrier::bar_warp_sync(u32::MAX);
-        barrier::bar_sync_count(EPILOGUE_BARRIER, EPILOGUE);
-        tcgen05::wait_ld();
-    }
-    tcgen05::fence_before_thread_sync();
 }
 
 /// The next stage of a ring of `N`, and the parity of its phase.

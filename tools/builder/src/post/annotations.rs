@@ -5,6 +5,7 @@
 //! | `//@baton kernel NAME threads=X,Y,Z cluster=X,Y,Z min_ctas=N smem=BYTES` | `.reqntid`, `.explicitcluster` and `.reqnctapercluster` (unless 0,0,0), `.minnctapersm` (unless 0) |
 //! | `//@baton param NAME INDEX align=N` | that parameter's `.align` is raised (0: it is left as it is) |
 //! | `//@baton collective MNEMONIC` | the next instruction is a site for [`crate::check`] |
+//! | `//@baton fence ORDER` | the next `fence.acq_rel` becomes `fence.ORDER` where the target has that ([`super::fences`]) |
 //! | `//@baton nc` | the next `ld.global.nc` was asked for |
 
 use baton_ptx::{FunctionKind, Module};
@@ -95,7 +96,7 @@ impl Annotations {
                     annotations.params.push(param.ok_or_else(|| bad(expected))?);
                 }
                 // Sites inside functions; the checks read them.
-                Some("collective" | "nc") => {}
+                Some("collective" | "nc" | "fence") => {}
                 _ => return Err(bad("is unknown; library and builder are of different versions")),
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! The compiler cannot say everything that a kernel needs, so the device library leaves comments
 //! ([`annotations`]) for what it has no words for, and the version of the PTX language is raised to
-//! what the inline assembly uses ([`version`]). Debug information keeps ptxas from optimising: it
+//! what the inline assembly uses ([`version`]). Fences order one way where the target can ([`fences`]). Debug information keeps ptxas from optimising: it
 //! becomes a side table ([`debug`]) and is cut out. What kept the compiler from moving things ([`anchors`]) goes too.
 //!
 //! The text is edited line by line, so that what nobody asked to change stays byte for byte as the
@@ -11,6 +11,7 @@
 mod anchors;
 pub(crate) mod annotations;
 mod debug;
+mod fences;
 mod version;
 
 use std::path::PathBuf;
@@ -35,7 +36,13 @@ pub(crate) type Roots = [(PathBuf, &'static str)];
 
 /// Makes the PTX that is shipped from the one that the compiler wrote.
 pub(crate) fn process(raw: &str, name: &str, roots: &Roots) -> Result<Processed, String> {
-    let module = Module::parse(raw, name).map_err(|error| error.to_string())?;
+    let parse = |text: &str| Module::parse(text, name).map_err(|error| error.to_string());
+    let mut module = parse(raw)?;
+    let one_way = fences::one_way(&module, raw)?;
+    if one_way != raw {
+        module = parse(&one_way)?;
+    }
+    let raw = &*one_way;
     let annotations = Annotations::read(&module)?;
     let lines = debug::line_table(&module, roots)?;
 
