@@ -22,7 +22,8 @@
 //! these need more: `.shared::cta`: PTX 7.8. `.shared::cluster`: PTX 7.8, sm_90. `.cluster`: PTX 7.8,
 //! sm_90. Below sm_90 there is no `fence.acquire` and no `fence.release`; `fence.acq_rel` serves.
 //!
-//! All forms, by mnemonic, are listed in [`forms`].
+//! All forms, by mnemonic, are listed in [`forms`]. Those of [`cached`], [`tcgen05_mma_full`] and [`vector`] are
+//! compiled for the device with the feature `every-form` only: they are many, and rarely needed.
 //!
 //! Off the `nvptx64` target the functions type-check and panic when called.
 
@@ -242,6 +243,7 @@ pub mod async_store;
 pub mod atom;
 pub mod barrier;
 pub mod bulk;
+#[cfg(any(feature = "every-form", not(target_arch = "nvptx64")))]
 pub mod cached;
 pub mod cluster_launch;
 pub mod control;
@@ -260,11 +262,13 @@ pub mod sreg;
 pub mod st;
 pub mod tcgen05;
 pub mod tcgen05_mma;
+#[cfg(any(feature = "every-form", not(target_arch = "nvptx64")))]
 pub mod tcgen05_mma_full;
 pub mod tcgen05_move;
 pub mod tensor;
 pub mod tensor_full;
 pub mod tensormap;
+#[cfg(any(feature = "every-form", not(target_arch = "nvptx64")))]
 pub mod vector;
 pub mod warp;
 pub mod wgmma;
