@@ -332,6 +332,7 @@ impl Detector {
         let Detector { warps, ctas, global, units, .. } = self;
         let warp = &warps[w as usize];
         let mut conflicts: Vec<(Conflict, usize)> = Vec::new();
+        let alike = warp.strands.len() == 1;
         for strand in &warp.strands {
             if strand.lanes & mask == 0 {
                 continue;
@@ -362,6 +363,8 @@ impl Detector {
                             let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
                             if touch.write {
                                 written[cell] |= mask;
+                            } else if cells[cell].read_again(new, alike) {
+                                continue;
                             }
                             cells[cell].touch(cell as u32, Some(more), new, touch.write, ordered)
                         }

@@ -9,8 +9,6 @@
 //! each of its bytes. What is forgotten can hide a race, never invent one.
 
 use super::clock::{SUBS, Stamp};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Entries beside a cell at most; older ones make room.
 const MORE: usize = 64;
@@ -108,28 +106,31 @@ impl Entry {
 pub(super) struct Cell {
     write: Entry,
     read: Entry,
+    /// Its list in [`More`], counted from one; 0 for none.
+    list: u32,
 }
 
 /// The entries beside the cells, each with whether it is a write.
-pub(super) type More = HashMap<u32, Vec<(bool, Entry)>, BuildHasherDefault<Mix>>;
+#[derive(Debug, Default)]
+pub(super) struct More {
+    lists: Vec<Vec<(bool, Entry)>>,
+    free: Vec<u32>,
+}
 
-/// Spreads cell numbers, which nobody chooses in order to make them collide.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
+impl More {
+    fn of(&mut self, list: u32) -> Option<&mut Vec<(bool, Entry)>> {
+        self.lists.get_mut((list as usize).wrapping_sub(1))
     }
 
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u32(byte.into());
+    /// The list of a cell, made if there is none.
+    fn made(&mut self, list: &mut u32) -> &mut Vec<(bool, Entry)> {
+        if *list == 0 {
+            *list = self.free.pop().unwrap_or_else(|| {
+                self.lists.push(Vec::new());
+                self.lists.len() as u32
+            });
         }
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.0 = (self.0 ^ u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        &mut self.lists[*list as usize - 1]
     }
 }
 
@@ -142,13 +143,31 @@ pub(super) struct Conflict {
 }
 
 impl Cell {
+    /// Enters a read like the last one: by the same instruction of a warp that has handed nothing over since, of the same
+    /// bytes. What was found out then holds, since no write has come between and nobody knows less than before, if the
+    /// lane is the same or all lanes know the same (`alike`).
+    #[inline(always)]
+    pub fn read_again(&mut self, new: Entry, alike: bool) -> bool {
+        let before = &mut self.read;
+        let same = before.site == new.site
+            && before.info == new.info
+            && before.stamp.epoch == new.stamp.epoch
+            && (before.stamp.id == new.stamp.id
+                || alike && before.stamp.id / SUBS == new.stamp.id / SUBS);
+        if same && before.stamp.id != new.stamp.id {
+            // The warp has read it.
+            before.stamp.id = new.stamp.id / SUBS * SUBS;
+        }
+        same
+    }
+
     /// Enters an access. `ordered` says whether an earlier one is before it; the first that
     /// conflicts and is not is returned.
     #[inline]
     pub fn touch(
         &mut self,
         key: u32,
-        mut more: Option<&mut More>,
+        more: Option<&mut More>,
         mut new: Entry,
         write: bool,
         mut ordered: impl FnMut(&Entry, bool) -> bool,
@@ -191,11 +210,8 @@ impl Cell {
                 keep[1] = Some((false, before));
             }
         }
-        if let Some(more) = &mut more {
-            if write
-                && !more.is_empty()
-                && let Some(list) = more.get_mut(&key)
-            {
+        if let Some(more) = more {
+            if write && let Some(list) = more.of(self.list) {
                 for (wrote, before) in list.iter_mut() {
                     if overlaps(before) {
                         if conflict.is_none() && !ordered(before, *wrote) {
@@ -206,18 +222,17 @@ impl Cell {
                 }
                 list.retain(|e| e.1.is_some());
                 if list.is_empty() {
-                    more.remove(&key);
+                    more.free.push(std::mem::take(&mut self.list));
                 }
             } else if !write
                 && conflict.is_none()
-                && !more.is_empty()
-                && let Some(list) = more.get(&key)
+                && let Some(list) = more.of(self.list)
             {
                 let hit = list.iter().find(|(wrote, e)| *wrote && overlaps(e) && !ordered(e, true));
                 conflict = hit.map(|&(_, before)| Conflict { before, wrote: true, cell: key });
             }
             for (wrote, entry) in keep.into_iter().flatten() {
-                let list = more.entry(key).or_default();
+                let list = more.made(&mut self.list);
                 let same = |e: &(bool, Entry)| {
                     e.0 == wrote && e.1.stamp.id == entry.stamp.id && e.1.class() == entry.class()
                 };
