@@ -163,6 +163,7 @@ impl World<'_> {
                 self.touch_map(warp, path, lane, MemSpace::Global, to, What::UNKNOWN_STORE);
                 if let Some(detect) = &mut self.detect {
                     let fence = FenceOp::Thread {
+                        shared: false,
                         acquire: false,
                         release: true,
                         sequential: false,

@@ -1,7 +1,7 @@
 //! One small program for each mistake that PTX can express, in `hazards/`.
 //!
 //! Its header names the rule, the mistake and the launch. The mistake has to be reported with that
-//! rule, at the line that ends in `// <- here`, within fifty schedules. The corrected twin, made by
+//! rule, at the line that ends in `// <- here`, in words that hold what stands behind `// says: `, within fifty schedules. The corrected twin, made by
 //! the replacements of the header, has to run without any report under all of them.
 
 use baton_emulator::{Launch, Machine, Options, Program};
@@ -14,6 +14,8 @@ struct Case {
     name: String,
     rule: String,
     line: u32,
+    /// What the message contains.
+    says: String,
     text: String,
     fixed: String,
     launch: Launch,
@@ -46,6 +48,7 @@ fn read(path: &Path) -> Case {
         name: path.file_name().unwrap_or_default().to_string_lossy().into(),
         rule: header("rule").concat(),
         line: here.expect("a line that ends in `// <- here`") as u32 + 1,
+        says: header("says").concat(),
         fixed,
         launch: Launch {
             kernel: "k".into(),
@@ -109,7 +112,10 @@ fn every_mistake_is_named_and_its_correction_is_silent() {
         let mut found = 0;
         for seed in 0..SEEDS {
             let reports = reports(&case, &case.text, seed);
-            found += u64::from(reports.iter().any(|r| r.0 == case.rule && r.1 == case.line));
+            let named = |r: &(String, u32, String)| {
+                r.0 == case.rule && r.1 == case.line && r.2.contains(&case.says)
+            };
+            found += u64::from(reports.iter().any(named));
             said.extend(reports);
         }
         println!("{}: {found} of {SEEDS} schedules", case.name);

@@ -69,10 +69,12 @@ impl Decoder<'_> {
                 (true, shared, global) => FenceOp::Proxy { shared, global },
             }
         } else {
+            let shared = has("sync_restrict::shared::cta") || has("sync_restrict::shared::cluster");
             let both = !has("acquire") && !has("release");
             FenceOp::Thread {
                 acquire: both || has("acquire"),
                 release: both || has("release"),
+                shared,
                 sequential: opcode == "membar" || has("sc"),
                 scope: mods.scope(Scope::Sys),
             }

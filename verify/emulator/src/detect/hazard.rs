@@ -5,7 +5,7 @@
 
 use super::clock::SUBS;
 use super::shadow::{Class, Conflict};
-use super::strand::{Almost, Strand};
+use super::strand::{Almost, GLOBAL, SHARED, Strand};
 use super::{Detector, Space, Touch};
 use crate::async_ops::SharedPlace;
 use crate::error::{Site, Threads};
@@ -176,13 +176,21 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
     Some(match class {
         Class::In if waited.is_some() => cause(
             "C3",
-            "a bulk copy writes it; the last wait on its mbarrier passed for an earlier phase",
+            if conflict.wrote {
+                "a bulk copy writes it; the last wait on its mbarrier passed for an earlier phase"
+            } else {
+                "a bulk copy may still read it; the last wait on its mbarrier passed for an earlier phase"
+            },
             "wait for the phase in which the copy completes: its parity, and once for each phase",
         )
         .after(waited),
         Class::In => cause(
             "B6",
-            "a bulk copy writes it, and its completion was not observed",
+            if conflict.wrote {
+                "a bulk copy writes it, and its completion was not observed"
+            } else {
+                "a bulk copy may still read it: its completion was not observed"
+            },
             "wait for the phase of the mbarrier on which the copy completes",
         ),
         Class::Store => cause(
@@ -250,10 +258,16 @@ fn between_threads(strand: &Strand, conflict: &Conflict, touch: &Touch, near: bo
             "access the location at one size, and at one scope that includes every thread",
         );
     }
-    if strand.now.u.covers(before) && !strand.pending.iter().any(|p| p.what.c.covers(before)) {
+    let pending = strand.pending.iter().any(|p| p.what.c.covers(before));
+    // Fences that are restricted to shared memory order it, if it were there.
+    let restricted = strand.now.s.covers(before);
+    if strand.now.u.covers(before) && !pending {
         let (rule, what) = match almost {
             Some((Almost::NarrowArrival, _)) => {
                 ("C7", "the arrival came from another CTA, and its scope is .cta")
+            }
+            Some((Almost::NarrowWait, _)) => {
+                ("C7", "the arrival came from another CTA, and the scope of the wait is .cta")
             }
             _ => ("A5", "they synchronise, but a scope is too narrow to include both threads"),
         };
@@ -265,8 +279,14 @@ fn between_threads(strand: &Strand, conflict: &Conflict, touch: &Touch, near: bo
         .policy(rule == "C7")
         .after(site);
     }
-    if strand.pending.iter().any(|p| p.what.c.covers(before)) {
+    if pending || strand.now.r.covers(before) {
+        let almost = if pending { almost } else { strand.now.read };
+        let site = almost.map(|a| a.1);
         let (rule, what) = match almost {
+            _ if restricted => (
+                "A3",
+                "the acquiring fence is restricted to shared memory, and orders nothing else",
+            ),
             Some((Almost::RelaxedWait, _)) => {
                 ("C6", "a relaxed wait saw the phase, and orders no memory")
             }
@@ -283,6 +303,10 @@ fn between_threads(strand: &Strand, conflict: &Conflict, touch: &Touch, near: bo
     }
     if strand.now.x.covers(before) {
         let (rule, what) = match almost {
+            _ if restricted => (
+                "A4",
+                "the releasing fence is restricted to shared memory, and orders nothing else",
+            ),
             Some((Almost::RelaxedCluster, _)) => {
                 ("F2", "barrier.cluster.arrive.relaxed publishes nothing without a fence")
             }
@@ -358,13 +382,14 @@ impl Detector {
         let own = before.stamp.id == warp.lane(lane as usize);
         let same = own || of.home == me.home && of.warp == me.warp && of.lane == Some(lane);
         let near = of.home.cta == me.home.cta;
+        let cells = if space == Space::Global { GLOBAL } else { SHARED };
         let generic =
             |class| matches!(class, Class::Thread | Class::Small | Class::Store | Class::Alloc);
         let cause = if let Space::Tensor(_) = space {
             in_tensor_memory(strand, &conflict, &touch, same)
         } else if !generic(touch.class)
             && generic(before.class())
-            && (own || strand.now.c.covers(before.stamp))
+            && (own || strand.now.knows(before.stamp, cells))
         {
             let fix = "each thread that accessed it: fence.proxy.async before the hand-over";
             if conflict.wrote {

@@ -200,9 +200,11 @@ impl Viewer<'_> {
             (
                 Class::Thread | Class::Small | Class::Store | Class::Alloc,
                 Class::Thread | Class::Alloc,
-            ) => own || now.c.covers(stamp),
+            ) => own || now.knows(stamp, self.space),
             // Generic after asynchronous: completion implies the proxy fence.
-            (Class::Thread | Class::Small | Class::Store | Class::Alloc, _) => now.c.covers(stamp),
+            (Class::Thread | Class::Small | Class::Store | Class::Alloc, _) => {
+                now.knows(stamp, self.space)
+            }
             // Tensor memory: complete, and behind the fence; pipelined pairs need neither.
             (Class::Mma | Class::Ld | Class::St, Class::Mma | Class::Ld | Class::St)
                 if self.space == TENSOR =>
@@ -217,9 +219,9 @@ impl Viewer<'_> {
                     || now.p[self.space & 1].covers(stamp)
             }
             // A copy over a copy needs its completion only, however that became known.
-            (Class::In, Class::In) => now.c.covers(stamp) || now.d.covers(stamp),
+            (Class::In, Class::In) => now.knows(stamp, self.space) || now.d.covers(stamp),
             // Asynchronous after asynchronous: observed completion.
-            _ => now.c.covers(stamp),
+            _ => now.knows(stamp, self.space),
         }
     }
 

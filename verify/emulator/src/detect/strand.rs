@@ -6,8 +6,10 @@
 //! | clock | holds what |
 //! |---|---|
 //! | `c` | is before the strand in causality order |
+//! | `s` | is before it in causality order as far as shared memory goes, by fences restricted to that |
 //! | `p` | of that a proxy fence has covered, for shared and for global memory |
 //! | `u` | would be in `c` if every scope were wide enough |
+//! | `r` | would be in `c` if every relaxed read had acquired |
 //! | `x` | is before it in execution, by synchronisation of any strength |
 //! | `d` | of asynchronous work it has seen to be complete, by synchronisation of any strength |
 //! | `a` | its later tcgen05 operations come after |
@@ -26,19 +28,47 @@ pub(super) const GLOBAL: usize = 1;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Published {
     pub c: Clock,
+    pub s: Clock,
     pub p: [Clock; 2],
     pub u: Clock,
+    pub r: Clock,
     pub x: Clock,
     pub d: Clock,
+    /// The last relaxed read, for the report.
+    pub read: Option<(Almost, u32)>,
 }
 
 impl Published {
     pub fn join(&mut self, other: &Published) {
         self.c.join(&other.c);
+        self.s.join(&other.s);
         self.p[0].join(&other.p[0]);
         self.p[1].join(&other.p[1]);
         self.u.join(&other.u);
+        self.r.join(&other.r);
+        self.read = self.read.or(other.read);
         self.join_order(other);
+    }
+
+    /// A relaxed read at `site` saw what was published.
+    pub fn saw(&mut self, other: &Published, kind: Almost, site: u32) {
+        self.r.join(&other.c);
+        self.r.join(&other.r);
+        self.read = Some((kind, site));
+    }
+
+    /// Takes over what concerns shared memory only.
+    pub fn join_shared(&mut self, other: &Published) {
+        self.s.join(&other.c);
+        self.s.join(&other.s);
+        self.p[SHARED].join(&other.p[SHARED]);
+        self.join_order(other);
+    }
+
+    /// Whether causality orders an access to a space before what comes now.
+    #[inline]
+    pub fn knows(&self, stamp: Stamp, space: usize) -> bool {
+        self.c.covers(stamp) || space == SHARED && self.s.covers(stamp)
     }
 
     /// Takes over execution order and completion only.
@@ -66,6 +96,7 @@ pub(super) enum Almost {
     RelaxedCluster,
     NarrowFlag,
     NarrowArrival,
+    NarrowWait,
 }
 
 /// What a relaxed read saw, until an acquiring fence takes it over.
@@ -109,6 +140,10 @@ pub(super) struct Strand {
     pub reduced: Clock,
     /// What the last releasing fence allows a relaxed store to publish.
     pub fenced: Option<Fenced>,
+    /// The same for the last fence that is restricted to shared memory.
+    pub fenced_shared: Option<Fenced>,
+    /// Initialisations of mbarriers that their fence has covered.
+    pub inits: Clock,
     /// Its tcgen05 operations.
     pub issued: Clock,
     pub almost: Option<(Almost, u32)>,
@@ -137,6 +172,30 @@ impl Strand {
         }
     }
 
+    /// What a relaxed store or arrival of a thread publishes at a scope, and the scope at which it does: execution order,
+    /// and what the fences before it cover.
+    pub fn relaxed(&self, all: Published, thread: u32, scope: Scope) -> (Published, Scope) {
+        let mut what = Published { x: all.x, d: all.d, ..Published::default() };
+        let mut reach = scope;
+        // One scope goes with what is published: a later, wider fence for shared memory goes before a narrow one.
+        let newer = |fenced: &&Fenced| match &self.fenced_shared {
+            Some(shared) if fenced.scope < scope => {
+                shared.epoch < fenced.epoch || shared.scope <= fenced.scope
+            }
+            _ => true,
+        };
+        if let Some(fenced) = self.fenced.as_ref().filter(newer) {
+            what.join(&fenced.of(thread));
+            reach = reach.min(fenced.scope);
+        }
+        if let Some(fenced) = &self.fenced_shared {
+            what.join_shared(&fenced.of(thread));
+        }
+        what.c.join(&self.inits);
+        what.u.join(&self.inits);
+        (what, reach)
+    }
+
     /// Knows as much as `other`, too; the own counters fall back to what both have.
     fn merge(&mut self, other: &Strand) {
         self.now.join(&other.now);
@@ -147,6 +206,8 @@ impl Strand {
         self.own = std::array::from_fn(|i| self.own[i].min(other.own[i]));
         self.almost = self.almost.or(other.almost);
         self.fenced = self.fenced.take().or_else(|| other.fenced.clone());
+        self.fenced_shared = self.fenced_shared.take().or_else(|| other.fenced_shared.clone());
+        self.inits.join(&other.inits);
         self.syncs += 1;
         self.lanes |= other.lanes;
     }

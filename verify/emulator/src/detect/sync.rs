@@ -7,6 +7,8 @@
 //! | acquire load or wait | takes over what was published if each scope includes the other side |
 //! | relaxed read | takes over execution order; the rest at a later acquiring fence |
 //! | atomic | continues the sequence of what was published before it |
+//! | `fence.….sync_restrict::shared` | the same for shared memory only |
+//! | `fence.mbarrier_init` | publishes initialisations of mbarriers, nothing else |
 //! | `fence.sc` | both directions, with all `fence.sc` of the scope instance |
 //! | `bar`, cluster barrier | joins the participants |
 //! | `shfl`, `vote`, `elect` | nothing |
@@ -25,6 +27,7 @@ use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
 use crate::rng::Rng;
 use crate::world::lanes_of;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// Memory order of an access.
@@ -56,6 +59,8 @@ pub(crate) enum FenceOp {
         acquire: bool,
         release: bool,
         sequential: bool,
+        /// It orders accesses to shared memory only.
+        shared: bool,
         scope: Scope,
     },
     Proxy {
@@ -81,14 +86,24 @@ pub(super) struct Item {
 pub(super) struct Barrier {
     /// The unit whose epochs are the phases in which copies complete.
     pub unit: u32,
-    /// Who initialised it, where, and whether the fence for other proxies came.
-    pub init: Option<(Stamp, u32)>,
+    /// Its initialisation, and whether the fence for other proxies came.
+    pub init: Option<Init>,
     pub fenced: bool,
     /// Arrivals of the current phase and of the one before.
     current: Phase,
     before: Phase,
     /// The last arrival of each thread: phase, and what it had learnt.
     arrivals: Vec<(u32, u64, u32)>,
+}
+
+/// The initialisation of an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Init {
+    /// The thread's access.
+    by: Stamp,
+    /// The initialisation alone, which is what its fence publishes.
+    alone: Stamp,
+    site: u32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -120,14 +135,7 @@ impl Detector {
         let mut what = warp.publish(1 << lane, live);
         let mut scope = scope;
         if !order.releases() {
-            // Execution order, and causality as of the last releasing fence.
-            let fenced = warp.of(lane).fenced.clone();
-            let weak = Published { x: what.x, d: what.d, ..Published::default() };
-            what = weak;
-            if let Some(fenced) = fenced {
-                what.join(&fenced.of(warp.lane(lane)));
-                scope = scope.min(fenced.scope);
-            }
+            (what, scope) = warp.of(lane).relaxed(what, warp.lane(lane), scope);
         }
         let location = self.flags.entry((flag_space(space), at)).or_default();
         // A new value ends the release sequences of others.
@@ -162,7 +170,9 @@ impl Detector {
         warp.split(lanes, |strand| {
             for item in location.items(version) {
                 let wide = item.from.includes(item.scope, home) && home.includes(scope, item.from);
-                strand.now.u.join(&item.what.c);
+                if !wide {
+                    strand.now.u.join(&item.what.c);
+                }
                 strand.now.join_order(&item.what);
                 strand.syncs += 1;
                 match (order.acquires(), wide) {
@@ -174,6 +184,7 @@ impl Detector {
                             _ => Almost::RelaxedRead,
                         };
                         strand.almost = Some((kind, site));
+                        strand.now.saw(&item.what, kind, site);
                         strand.see(item.scope, item.from, &item.what);
                     }
                 }
@@ -201,7 +212,11 @@ impl Detector {
         }
         let stale = self.stale;
         let choose = |n| rng.one_in(stale).then(|| rng.below(n));
-        let older = location.older(warp.lane(lane), &strand.now.c, current, choose);
+        let mut known = Cow::Borrowed(&strand.now.c);
+        if space != Space::Global && strand.now.s != Clock::default() {
+            known.to_mut().join(&strand.now.s);
+        }
+        let older = location.older(warp.lane(lane), &known, current, choose);
         let Some((version, value)) = older else { return current };
         self.chosen.push((at, version));
         value
@@ -227,7 +242,15 @@ impl Detector {
 
     pub fn fence(&mut self, w: u32, lanes: u32, op: FenceOp) {
         match op {
-            FenceOp::Thread { acquire, release, sequential, scope } => {
+            FenceOp::Thread { acquire, release, shared: true, scope, .. } => {
+                if acquire {
+                    self.acquire_shared(w, lanes, scope);
+                }
+                if release {
+                    self.release_shared(w, lanes, scope);
+                }
+            }
+            FenceOp::Thread { acquire, release, sequential, scope, .. } => {
                 if acquire {
                     self.acquire_fence(w, lanes, scope);
                 }
@@ -274,6 +297,30 @@ impl Detector {
         warp.epoch += 1;
     }
 
+    /// What relaxed reads saw of shared memory is acquired. A fence without that restriction may still acquire the rest.
+    fn acquire_shared(&mut self, w: u32, lanes: u32, scope: Scope) {
+        let home = self.home(w);
+        self.warps[w as usize].split(lanes, |strand| {
+            for pending in &strand.pending {
+                if home.includes(scope, pending.from) && pending.from.includes(pending.scope, home)
+                {
+                    strand.now.join_shared(&pending.what);
+                }
+            }
+        });
+    }
+
+    /// Later relaxed stores publish what came before the fence and concerns shared memory.
+    fn release_shared(&mut self, w: u32, lanes: u32, scope: Scope) {
+        let warp = &mut self.warps[w as usize];
+        let epoch = warp.epoch;
+        warp.split(lanes, |strand| {
+            let what = Rc::new(strand.now.clone());
+            strand.fenced_shared = Some(Fenced { scope, epoch, what });
+        });
+        warp.epoch += 1;
+    }
+
     /// Fences of one scope instance are in one order.
     fn sequential_fence(&mut self, w: u32, lanes: u32, scope: Scope) {
         let home = self.home(w);
@@ -297,9 +344,11 @@ impl Detector {
         warp.split(lanes, |strand| {
             for (space, named) in [(SHARED, shared), (GLOBAL, global)] {
                 if named {
-                    let c = std::mem::take(&mut strand.now.c);
-                    strand.now.p[space].join(&c);
-                    strand.now.c = c;
+                    let Published { c, s, p, .. } = &mut strand.now;
+                    p[space].join(c);
+                    if space == SHARED {
+                        p[space].join(s);
+                    }
                     strand.own[space] = epoch;
                 }
             }
@@ -307,15 +356,15 @@ impl Detector {
         warp.epoch += 1;
     }
 
-    /// Barriers that these lanes have initialised may be used by other proxies and CTAs.
+    /// Barriers that these lanes have initialised may be used by other proxies and CTAs. Nothing else is ordered.
     fn init_fence(&mut self, w: u32, lanes: u32) {
-        self.release_fence(w, lanes, Scope::Cluster);
-        let warp = &self.warps[w as usize];
-        for barrier in self.ctas[warp.cta as usize].barriers.values_mut() {
-            if let Some((stamp, _)) = barrier.init
-                && lanes_of(lanes).any(|lane| warp.lane(lane) == stamp.id)
-            {
+        let Detector { warps, ctas, .. } = self;
+        let warp = &mut warps[w as usize];
+        for barrier in ctas[warp.cta as usize].barriers.values_mut() {
+            let Some(Init { by, alone, .. }) = barrier.init else { continue };
+            if let Some(lane) = lanes_of(lanes).find(|&lane| warp.lane(lane) == by.id) {
                 barrier.fenced = true;
+                warp.split(1 << lane, |strand| strand.inits.raise(alone));
             }
         }
     }
@@ -356,13 +405,16 @@ impl Detector {
         let warp = &mut self.warps[w as usize];
         let mut what = warp.publish(lanes, live);
         if relaxed {
-            what = Published { x: what.x, d: what.d, ..Published::default() };
+            let all = Published { x: what.x, d: what.d, ..Published::default() };
+            what = all.clone();
             for strand in warp.strands.iter().filter(|s| s.lanes & lanes != 0) {
-                if let Some(fenced) = &strand.fenced
-                    && fenced.scope >= Scope::Cluster
-                {
-                    for lane in lanes_of(strand.lanes & lanes) {
-                        what.join(&fenced.of(warp.lane(lane)));
+                for lane in lanes_of(strand.lanes & lanes) {
+                    let (more, reach) =
+                        strand.relaxed(Published::default(), warp.lane(lane), Scope::Cluster);
+                    if reach == Scope::Cluster {
+                        what.join(&more);
+                    } else {
+                        what.c.join(&strand.inits);
                     }
                 }
             }
@@ -407,17 +459,20 @@ impl Detector {
     pub fn barrier_init(&mut self, w: u32, lane: usize, place: SharedPlace, site: u32) {
         let warp = &self.warps[w as usize];
         let stamp = Stamp { id: warp.lane(lane), epoch: warp.epoch };
+        let home = self.ctas[place.cta as usize].home;
+        let alone = Stamp { id: self.unit(Unit { home, ..Unit::default() }) * SUBS, epoch: 1 };
         self.ctas[place.cta as usize].barriers.remove(&place.offset);
-        self.barrier(place).init = Some((stamp, site));
+        self.barrier(place).init = Some(Init { by: stamp, alone, site });
     }
 
     /// A thread uses a barrier: its initialisation must be known to it.
     pub fn check_barrier(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
-        let Some((stamp, init)) = self.barrier(place).init else { return };
+        let Some(init) = self.barrier(place).init else { return };
         let warp = &self.warps[w as usize];
-        let own = warp.lane(lane as usize) == stamp.id;
-        if !own && !warp.of(lane as usize).now.c.covers(stamp) {
-            self.report_barrier(w, lane, place, site, init, false);
+        let own = warp.lane(lane as usize) == init.by.id;
+        let now = &warp.of(lane as usize).now;
+        if !own && !now.knows(init.by, SHARED) && !now.c.covers(init.alone) {
+            self.report_barrier(w, lane, place, site, init.site, false);
         }
     }
 
@@ -425,8 +480,8 @@ impl Detector {
     pub(super) fn check_barrier_async(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
         self.check_barrier(w, lane, place, site);
         let barrier = self.barrier(place);
-        if let (Some((_, init)), false) = (barrier.init, barrier.fenced) {
-            self.report_barrier(w, lane, place, site, init, true);
+        if let (Some(init), false) = (barrier.init, barrier.fenced) {
+            self.report_barrier(w, lane, place, site, init.site, true);
         }
     }
 
@@ -447,11 +502,7 @@ impl Detector {
         let mut what = warp.publish(1 << lane, live);
         let mut scope = scope;
         if relaxed {
-            what = Published { x: what.x, d: what.d, ..Published::default() };
-            if let Some(fenced) = &warp.of(lane).fenced {
-                what.join(&fenced.of(thread));
-                scope = scope.min(fenced.scope);
-            }
+            (what, scope) = warp.of(lane).relaxed(what, thread, scope);
         }
         let narrow = !home.includes(scope, there);
         let barrier = self.barrier(place);
@@ -547,10 +598,13 @@ impl Detector {
         let from = self.ctas[place.cta as usize].home;
         let barrier = self.barrier(place);
         let unit = barrier.unit;
-        let Phase { mut all, remote, mut narrow } = barrier.before.clone();
+        let Phase { mut all, remote, narrow } = barrier.before.clone();
+        let mut narrow = narrow.then_some(Almost::NarrowArrival);
         if scope == Scope::Cta {
             // A wait of this scope does not include the other CTAs' threads.
-            narrow |= remote != Published::default();
+            if remote != Published::default() {
+                narrow = narrow.or(Some(Almost::NarrowWait));
+            }
             all.u.join(&remote.c);
             all.u.join(&remote.u);
             all.join_order(&remote);
@@ -559,7 +613,6 @@ impl Detector {
         }
         let all = Rc::new(all);
         self.warps[w as usize].split(lanes, |strand| {
-            strand.now.u.join(&all.c);
             strand.now.u.join(&all.u);
             strand.now.join_order(&all);
             strand.syncs += 1;
@@ -567,11 +620,12 @@ impl Detector {
             strand.waits.push((unit, phase, site));
             if relaxed {
                 strand.almost = Some((Almost::RelaxedWait, site));
+                strand.now.saw(&all, Almost::RelaxedWait, site);
                 strand.see(Scope::Gpu, from, &all);
             } else {
                 strand.now.join(&all);
-                if narrow {
-                    strand.almost = Some((Almost::NarrowArrival, site));
+                if let Some(narrow) = narrow {
+                    strand.almost = Some((narrow, site));
                 }
             }
         });
@@ -651,6 +705,7 @@ impl Detector {
         let mut known = Clock::default();
         for strand in warp.strands.iter().filter(|s| s.lanes & lanes != 0) {
             known.join(&strand.now.c);
+            known.join(&strand.now.s);
             known.join(&strand.now.d);
         }
         ctas[cta as usize].exited.join(&known);
