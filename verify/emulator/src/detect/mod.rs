@@ -155,6 +155,8 @@ struct Viewer<'a> {
     /// A unit of which everything up to an epoch is known to be ordered.
     known: (u32, Class),
     known_epoch: u32,
+    /// The last access that was not known.
+    unknown: (Stamp, Class),
 }
 
 impl Viewer<'_> {
@@ -166,7 +168,10 @@ impl Viewer<'_> {
         if self.known == (id / SUBS, class) && epoch <= self.known_epoch {
             return true;
         }
-        if self.judge(before, class, wrote) {
+        // Whatever lane asks, if it is another warp's.
+        let is_foreign = self.touch.class == Class::Thread && id / SUBS != self.unit;
+        let is_unknown = is_foreign && self.unknown == (before.stamp, class);
+        if !is_unknown && self.judge(before, class, wrote) {
             // What is known of a warp as a whole is known whichever lane asks.
             let generic = matches!(
                 self.touch.class,
@@ -179,6 +184,7 @@ impl Viewer<'_> {
             }
             return true;
         }
+        self.unknown = (before.stamp, class);
         // Strong accesses that include each other order themselves; the next one may not.
         match (before.strong(), self.touch.strong) {
             (Some((scope, bytes)), Some((mine, size))) => {
@@ -350,8 +356,16 @@ impl Detector {
                 pipeline: 0,
                 known: (u32::MAX, Class::Thread),
                 known_epoch: 0,
+                unknown: (Stamp::default(), Class::Thread),
             };
+            let (mut last, mut run) = (None, 0);
             for lane in lanes_of(strand.lanes & mask) {
+                let is_same = last.replace(offsets[lane]) == Some(offsets[lane]);
+                run = if is_same { run + 1 } else { 0 };
+                if run > 1 && alike && !touch.write {
+                    // The second lane to read the same was entered for the whole warp.
+                    continue;
+                }
                 viewer.lane = lane as u32;
                 let stamp = Stamp { id: warp.lane(lane), epoch: warp.epoch };
                 let strong = touch.strong.map(|(scope, bytes)| (scope as u8, bytes));
@@ -394,6 +408,9 @@ impl Detector {
     ) {
         let written = &self.ctas[cta as usize].shared.written;
         let missing = lanes_of(mask).find(|&lane| {
+            if bytes == 4 && offsets[lane] % 4 == 0 {
+                return written[offsets[lane] as usize / 4] != 15;
+            }
             let mut cells = cells_of(offsets[lane] as usize, bytes);
             cells.any(|(cell, mask)| written[cell] & mask != mask)
         });
@@ -425,6 +442,7 @@ impl Detector {
             pipeline: 0,
             known: (u32::MAX, Class::Thread),
             known_epoch: 0,
+            unknown: (Stamp::default(), Class::Thread),
         };
         let entry = Entry::new(stamp, touch.site, touch.class, None);
         let mut first = None;
@@ -595,6 +613,7 @@ impl Detector {
             pipeline,
             known: (u32::MAX, Class::Thread),
             known_epoch: 0,
+            unknown: (Stamp::default(), Class::Thread),
         };
         let entry = Entry::new(stamp, site, class, None).with_bytes(15).with_tag(pipeline);
         let mut first = None;
