@@ -8,6 +8,8 @@ use baton_model::litmus::Test;
 use baton_model::{Options, judge, outcomes};
 use criterion::{Criterion, criterion_main};
 
+#[path = "../tests/suite/narrow.rs"]
+mod narrow;
 #[path = "../tests/suite/simple.rs"]
 mod simple;
 
@@ -71,11 +73,11 @@ const SHAPES: [(&str, &str); 4] = [
 
 fn verdicts(criterion: &mut Criterion) {
     for (name, text) in SHAPES {
-        let test = Test::parse(text, name).unwrap_or_else(|error| panic!("{error}"));
+        let test = narrow::parse(text).unwrap_or_else(|error| panic!("{error}"));
         let options = Options::default();
         let mut group = criterion.benchmark_group(name);
         group.sample_size(20);
-        group.bench_function("parse", |b| b.iter(|| Test::parse(text, name)));
+        group.bench_function("parse", |b| b.iter(|| narrow::parse(text)));
         group.bench_function("judge", |b| {
             b.iter(|| judge(&test.program, &test.condition, &options))
         });

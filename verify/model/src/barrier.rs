@@ -15,6 +15,8 @@ use crate::scope::Cluster;
 pub struct Meeting {
     /// Pairs of nodes.
     pub edges: Vec<(usize, usize)>,
+    /// Whether votes meet other arrivals in some phase, which PTX leaves undefined.
+    pub mixed: bool,
 }
 
 /// An arrival, with the wait that belongs to it.
@@ -91,7 +93,7 @@ impl<'c, 'a> Meetings<'c, 'a> {
             execution.extend(more);
             memory.extend(edges);
         }
-        self.barrier(&barriers, &execution, &memory, each);
+        self.barrier(&barriers, &execution, &memory, false, each);
     }
 
     /// Every way of the first of these barriers with every way of the others.
@@ -100,6 +102,7 @@ impl<'c, 'a> Meetings<'c, 'a> {
         barriers: &[(u32, u32)],
         execution: &Edges,
         memory: &Edges,
+        mixed: bool,
         each: Each<'_>,
     ) -> bool {
         let Some((&(cta, id), others)) = barriers.split_first() else {
@@ -107,7 +110,7 @@ impl<'c, 'a> Meetings<'c, 'a> {
             for (a, b) in execution {
                 graph.add(*a, *b);
             }
-            return !graph.is_acyclic() || each(Meeting { edges: memory.clone() });
+            return !graph.is_acyclic() || each(Meeting { edges: memory.clone(), mixed });
         };
         let queues = self.queues(cta, id);
         let classes = self.classes.clone();
@@ -118,6 +121,7 @@ impl<'c, 'a> Meetings<'c, 'a> {
                 others,
                 &[execution.as_slice(), &more].concat(),
                 &[memory.as_slice(), &edges].concat(),
+                mixed || phases.iter().any(|phase| is_mixed(phase)),
                 each,
             )
         })
@@ -265,19 +269,18 @@ fn is_first(queues: &[Vec<Arrival>], before: Option<&Vec<Arrival>>, phase: &[Arr
     later.iter().any(|thread| earlier.contains(thread)) || earlier.first() < later.first()
 }
 
-/// Whether the votes of a phase have the result that every voter was told. Votes and plain arrivals do not mix.
+/// Whether every voter of a phase was told what its reduction makes of all votes. Arrivals without a
+/// vote do not count.
 fn ballots_agree(phase: &[Arrival]) -> bool {
-    let Some(Ballot { op, result, .. }) = phase[0].ballot else {
-        return phase.iter().all(|arrival| arrival.ballot.is_none());
-    };
-    let votes: Option<Vec<bool>> = phase
-        .iter()
-        .map(|arrival| {
-            let ballot = arrival.ballot.filter(|ballot| (ballot.op, ballot.result) == (op, result));
-            ballot.map(|ballot| ballot.own)
-        })
-        .collect();
-    votes.is_some_and(|votes| op.of(&votes) == result)
+    let ballots = || phase.iter().filter_map(|arrival| arrival.ballot);
+    let votes: Vec<bool> = ballots().map(|ballot| ballot.own).collect();
+    ballots().all(|ballot| ballot.op.of(&votes) == ballot.result)
+}
+
+/// Whether votes meet plain arrivals or votes that are counted in another way.
+fn is_mixed(phase: &[Arrival]) -> bool {
+    let kind = |arrival: &Arrival| arrival.ballot.map(|ballot| ballot.op);
+    phase.windows(2).any(|pair| kind(&pair[0]) != kind(&pair[1]))
 }
 
 type Edges = Vec<(usize, usize)>;

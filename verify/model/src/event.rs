@@ -107,6 +107,8 @@ pub enum Object {
     None,
     /// Makes the object.
     Init,
+    /// Ends the object.
+    End,
     /// Arrives or changes the expected bytes.
     Update,
     /// The end of an asynchronous operation: position of the first event of that operation.

@@ -21,6 +21,8 @@ pub struct Decisions {
     pub writes: Vec<(usize, usize)>,
     /// Pairs of nodes that barriers order.
     pub meeting: Vec<(usize, usize)>,
+    /// Whether votes meet other arrivals at a barrier.
+    pub mixed: bool,
 }
 
 /// The relations that follow.

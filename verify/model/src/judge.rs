@@ -4,17 +4,20 @@
 //! condition and once by races. Both look at those values only that matter to their question.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use crate::Error;
 use crate::event::Event;
+use crate::interleave::{self, Answer};
 use crate::letters::Letters;
 use crate::litmus::Condition;
 use crate::local::{self, Local};
 use crate::options::{Clause, Clauses, Options};
 use crate::program::Program;
 use crate::relevance::{Depth, Relevance};
-use crate::search::{Flow, Goal, Search};
+use crate::search::{Flow, Goal, Search, may_be_undefined};
 use crate::strong;
+use crate::undefined::Undefined;
 use crate::witness::Witness;
 
 /// The answer.
@@ -26,14 +29,40 @@ pub struct Verdict {
     pub race: Option<bool>,
     /// Some race is between operations that overlap partially: the axioms do not apply (8.7.2).
     pub mixed_size: bool,
-    /// Some race is with an asynchronous operation: what it leads to is undefined, not allowed.
-    pub undefined: bool,
+    /// Why what some execution leads to is undefined, which is more than allowed.
+    pub undefined: BTreeSet<Undefined>,
+    /// Why there is no execution at all that comes to its end: then everything is forbidden.
+    pub incomplete: Option<Incomplete>,
     /// How many consistent executions there are, if all were enumerated.
     pub executions: Option<u64>,
     /// An execution that satisfies the condition.
     pub witness: Option<Witness>,
     /// An execution with a race.
     pub racing: Option<Witness>,
+}
+
+/// Why no execution is completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incomplete {
+    /// This thread does not come to its end: it traps, or loops past `unroll`.
+    Thread(String),
+    /// Threads wait at a barrier for ever.
+    Barrier,
+    /// No way in which the threads come to their ends is consistent.
+    Inconsistent,
+}
+
+impl fmt::Display for Incomplete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no execution completes: ")?;
+        match self {
+            Incomplete::Thread(name) => {
+                write!(f, "thread `{name}` traps or loops past `unroll` on all its ways")
+            }
+            Incomplete::Barrier => f.write_str("threads wait at a barrier for ever"),
+            Incomplete::Inconsistent => f.write_str("no way to the end is consistent"),
+        }
+    }
 }
 
 /// Programs of more threads are not enumerated.
@@ -91,58 +120,150 @@ fn judge_at(
     depth: Depth,
 ) -> Result<Verdict, Fault> {
     let asked = Asked::new(program, condition, options, depth);
+    let mut verdict = match asked.ways(options) {
+        Ok(ways) => {
+            let (verdict, complete) = enumerate(&asked, condition, options, &ways, depth)?;
+            if complete {
+                return Ok(verdict);
+            }
+            let interleaved = match verdict.allowed {
+                true => Some((verdict.clone(), false)),
+                false => interleaved(program, condition, options, &verdict),
+            };
+            match interleaved {
+                Some((verdict, true)) => return Ok(verdict),
+                Some((verdict, false)) => verdict,
+                None => directed(&asked, condition, options, &ways, depth, verdict)?,
+            }
+        }
+        Err(error) => match interleaved(program, condition, options, &Verdict::default()) {
+            Some((verdict, true)) => return Ok(verdict),
+            Some((verdict, false)) => verdict,
+            None => return Err(error.into()),
+        },
+    };
+    // What else there is to say asks for no values but those that threads decide by.
+    let asked = Asked::new(program, &Condition::True, options, depth);
     let ways = asked.ways(options)?;
-    let racy = may_race(&ways, options);
-    let mut search = Search::new(&asked, condition, options, &ways, Goal::All, depth);
+    let again = |goal: Goal| {
+        let mut search = Search::new(&asked, &Condition::True, options, &ways, goal, depth);
+        search.budget = options.budget.saturating_mul(DEEPER / 4);
+        let complete = search.run() != Flow::GiveUp;
+        if search.unknown { Err(Fault::Unknown) } else { Ok((search, complete)) }
+    };
+    if verdict.race.is_none() {
+        let (search, complete) = again(Goal::Race)?;
+        verdict.race = search.verdict.race.or(complete.then_some(false));
+        verdict.mixed_size |= search.verdict.mixed_size;
+        verdict.undefined.extend(search.verdict.undefined);
+        verdict.racing = search.verdict.racing;
+    }
+    if verdict.witness.is_none() && verdict.racing.is_none() && *condition != Condition::True {
+        let (search, complete) = again(Goal::Condition)?;
+        let none = complete && !search.verdict.allowed;
+        verdict.incomplete = none.then(|| search.incomplete());
+    }
+    if verdict.undefined.is_empty() && ways.iter().flatten().any(may_be_undefined) {
+        verdict.undefined.extend(again(Goal::Undefined)?.0.verdict.undefined);
+    }
+    Ok(verdict)
+}
+
+/// Everything, as far as the budget goes; whether that was everything.
+fn enumerate(
+    asked: &Asked<'_>,
+    condition: &Condition,
+    options: &Options,
+    ways: &[Vec<Local>],
+    depth: Depth,
+) -> Result<(Verdict, bool), Fault> {
+    let racy = may_race(ways, options);
+    let mut search = Search::new(asked, condition, options, ways, Goal::All, depth);
     if !racy {
         search.verdict.race = Some(false);
     }
     // Each choice of ways is a step at least.
     let choices = ways.iter().fold(1u64, |all, ways| all.saturating_mul(ways.len() as u64));
     let folded = search.twins.iter().any(Option::is_some);
-    if program.threads.len() > DIRECTED || choices > search.budget && !folded {
+    if ways.len() > DIRECTED || choices > search.budget && !folded {
         search.budget = 0;
     }
     let flow = search.run();
     if search.unknown {
         return Err(Fault::Unknown);
     }
-    if flow == Flow::Continue {
-        let mut verdict = search.verdict;
-        verdict.executions = (!search.folded).then_some(search.count);
-        verdict.race = Some(verdict.race.unwrap_or(false));
-        return Ok(verdict);
+    if flow != Flow::Continue {
+        return Ok((search.verdict, false));
     }
+    let incomplete = (search.count == 0).then(|| search.incomplete());
     let mut verdict = search.verdict;
-    if !verdict.allowed {
-        let mut search = Search::new(&asked, condition, options, &ways, Goal::Condition, depth);
-        search.budget = options.budget.saturating_mul(DEEPER);
-        let flow = search.run();
-        if search.unknown {
-            return Err(Fault::Unknown);
-        }
-        if flow == Flow::GiveUp {
-            return Err(Error::TooLarge(search.steps).into());
-        }
-        verdict.allowed = search.verdict.allowed;
-        verdict.witness = search.verdict.witness;
+    verdict.incomplete = incomplete;
+    verdict.executions = (!search.folded).then_some(search.count);
+    verdict.race = Some(verdict.race.unwrap_or(false));
+    Ok((verdict, true))
+}
+
+/// The search for one execution that satisfies the condition.
+fn directed(
+    asked: &Asked<'_>,
+    condition: &Condition,
+    options: &Options,
+    ways: &[Vec<Local>],
+    depth: Depth,
+    mut verdict: Verdict,
+) -> Result<Verdict, Fault> {
+    let mut search = Search::new(asked, condition, options, ways, Goal::Condition, depth);
+    search.budget = options.budget.saturating_mul(DEEPER);
+    let flow = search.run();
+    if search.unknown {
+        return Err(Fault::Unknown);
     }
-    if verdict.race.is_none() {
-        // Races ask for no values but those that threads decide by.
-        let asked = Asked::new(program, &Condition::True, options, depth);
-        let ways = asked.ways(options)?;
-        let mut search = Search::new(&asked, &Condition::True, options, &ways, Goal::Race, depth);
-        search.budget = options.budget.saturating_mul(DEEPER / 4);
-        let complete = search.run() != Flow::GiveUp;
-        if search.unknown {
-            return Err(Fault::Unknown);
-        }
-        verdict.race = search.verdict.race.or(complete.then_some(false));
-        verdict.mixed_size |= search.verdict.mixed_size;
-        verdict.undefined |= search.verdict.undefined;
-        verdict.racing = search.verdict.racing;
+    if flow == Flow::GiveUp {
+        return Err(Error::TooLarge(search.steps).into());
     }
+    verdict.allowed = search.verdict.allowed;
+    verdict.witness = search.verdict.witness;
+    verdict.undefined.extend(search.verdict.undefined);
     Ok(verdict)
+}
+
+/// What interleaving says about the condition, added to what is known; whether that is all there is to say.
+fn interleaved(
+    program: &Program,
+    condition: &Condition,
+    options: &Options,
+    known: &Verdict,
+) -> Option<(Verdict, bool)> {
+    if options.clauses != Clauses::default() {
+        return None;
+    }
+    let (answer, exact) = interleave::answer(program, condition)?;
+    let mut verdict = known.clone();
+    if exact {
+        verdict.race = Some(false);
+    }
+    if let Answer::Reached(answers) = answer {
+        verdict.allowed = true;
+        verdict.witness = shown(program, condition, options, answers);
+    }
+    Some((verdict, exact))
+}
+
+/// The execution in which the threads' reads return this, if it is found soon.
+fn shown(
+    program: &Program,
+    condition: &Condition,
+    options: &Options,
+    answers: Vec<Vec<u128>>,
+) -> Option<Witness> {
+    let depth = Depth::All;
+    let replay = |(thread, answers)| Some(vec![local::replay(program, options, thread, answers)?]);
+    let ways: Vec<Vec<Local>> =
+        answers.into_iter().enumerate().map(replay).collect::<Option<_>>()?;
+    let asked = Asked::new(program, condition, options, depth);
+    let mut search = Search::new(&asked, condition, options, &ways, Goal::Condition, depth);
+    search.run();
+    search.verdict.witness
 }
 
 /// A program as far as a condition looks at it.

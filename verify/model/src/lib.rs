@@ -44,6 +44,7 @@ pub mod coherence;
 pub mod event;
 pub mod execution;
 mod finals;
+mod interleave;
 pub mod judge;
 pub mod kernel;
 pub mod letters;
@@ -64,10 +65,12 @@ pub mod strong;
 mod symmetry;
 pub mod synchronise;
 pub mod thin_air;
+pub mod undefined;
 pub mod witness;
 
-pub use judge::{Outcome, Verdict, judge, judge_directed, outcomes};
+pub use judge::{Incomplete, Outcome, Verdict, judge, judge_directed, outcomes};
 pub use options::{Choices, Clause, Clauses, Options};
+pub use undefined::Undefined;
 
 /// Why a program could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

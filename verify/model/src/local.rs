@@ -22,6 +22,7 @@ use crate::litmus::Condition;
 use crate::options::Options;
 use crate::program::Program;
 use crate::relevance::{Depth, Relevance};
+use crate::undefined::Undefined;
 
 use domain::Domain;
 use run::{End, Run};
@@ -40,6 +41,8 @@ pub struct Local {
     pub depends: Vec<u128>,
     /// Registers at the end.
     pub registers: Vec<u128>,
+    /// What it does that has no meaning.
+    pub undefined: Vec<Undefined>,
 }
 
 /// A moment of an event: asynchronous operations have three.
@@ -100,14 +103,15 @@ pub fn replay(
     options: &Options,
     thread: usize,
     answers: Vec<u128>,
-) -> Option<(Vec<Event>, Vec<u128>)> {
+) -> Option<Local> {
     let relevance = Relevance::new(program, &Condition::True, Depth::All);
     let letters = Letters::default();
     let domain = Domain::new(program, options, &relevance, &letters);
     let mut run = Run::new(&domain, thread, vec![]);
     run.given = Some(answers.into_iter());
     let complete = run.execute().is_ok_and(|end| end == End::Complete);
-    complete.then_some((run.events, run.registers))
+    let Run { events, edges, depends, registers, undefined, .. } = run;
+    complete.then_some(Local { events, edges, depends, registers, undefined })
 }
 
 /// All ways of one thread, and an access outside of memory if there was one: like a trap, it ends the
@@ -134,8 +138,8 @@ fn ways(
         path = std::mem::take(&mut run.path);
         path.truncate(run.asked);
         if end == End::Complete {
-            let Run { events, edges, depends, registers, .. } = run;
-            found.push(Local { events, edges, depends, registers });
+            let Run { events, edges, depends, registers, undefined, .. } = run;
+            found.push(Local { events, edges, depends, registers, undefined });
         }
         runs += 1;
         if runs > WAYS {

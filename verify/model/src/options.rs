@@ -125,7 +125,7 @@ clauses! {
     FenceScSynchronises "8.9.4",
     /// The Fence-SC order relates every morally strong pair of fence.sc.
     FenceScTotal "8.9.3",
-    /// bar.sync and bar.arrive synchronise with bar.sync on the same barrier.
+    /// bar.sync, bar.red and bar.arrive synchronise with bar.sync and bar.red on the same barrier.
     BarrierSynchronises "8.9.4",
     /// A barrier joins the arrivals of one phase only.
     BarrierPhase "8.9.4",

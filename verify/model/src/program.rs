@@ -5,7 +5,7 @@
 
 mod arithmetic;
 
-pub use arithmetic::{Alu, Compare, Modify};
+pub use arithmetic::{Alu, Compare, Logic, Modify};
 
 use crate::scope::{Placement, Scope};
 
@@ -410,7 +410,13 @@ pub enum Mbarrier {
         count: Operand,
         /// Bytes to expect.
         expect: Operand,
+        /// `arrive_drop`: later phases expect that many arrivals fewer.
+        drops: bool,
+        /// Whether it may be the one that completes the phase: not with `.noComplete`.
+        completes: bool,
     },
+    /// Ends the object: the memory is free for something else.
+    Invalidate,
     /// Raises the expected bytes.
     ExpectTx(Operand),
     /// Lowers the expected bytes, as a bulk copy does.
@@ -517,6 +523,8 @@ pub enum Op {
         from: Address,
         /// How many bytes.
         bytes: u32,
+        /// How many of them, the last ones, are zeros instead of what the source has.
+        zeros: u32,
         /// How its end is told.
         completion: Completion,
         /// The tensor map that it goes through.

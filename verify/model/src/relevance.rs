@@ -219,10 +219,11 @@ impl Flow {
             Op::Mbarrier(operation, _, address) => {
                 addresses.push(*address);
                 match operation {
+                    Mbarrier::Invalidate => {}
                     Mbarrier::Init(a) | Mbarrier::ExpectTx(a) | Mbarrier::CompleteTx(a) => {
                         self.always.extend(registers(&[*a]));
                     }
-                    Mbarrier::Arrive { state, count, expect } => {
+                    Mbarrier::Arrive { state, count, expect, .. } => {
                         self.to.extend(*state);
                         self.always.extend(registers(&[*count, *expect]));
                     }

@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 
 use crate::barrier::Meetings;
 use crate::candidate::Candidate;
-use crate::event::Event;
+use crate::event::{Event, Kind};
 use crate::execution::{Decisions, Execution};
 use crate::finals::{combinations, final_values};
-use crate::judge::{Asked, Outcome, Verdict};
+use crate::judge::{Asked, Incomplete, Outcome, Verdict};
 use crate::litmus::{Condition, Term};
 use crate::local::Local;
 use crate::options::{Clause, Options};
@@ -26,6 +26,7 @@ use crate::race;
 use crate::relation::Relation;
 use crate::relevance::Depth;
 use crate::thin_air;
+use crate::undefined::Undefined;
 use crate::witness::Witness;
 
 /// Steps that a candidate stands for.
@@ -41,6 +42,8 @@ pub(crate) enum Goal {
     Condition,
     /// One execution with a race.
     Race,
+    /// One execution that is undefined for another reason.
+    Undefined,
 }
 
 /// What to do next.
@@ -73,6 +76,8 @@ pub(crate) struct Search<'a> {
     /// Some executions stand for others: how many there are is not known.
     pub(crate) folded: bool,
     execution: Execution,
+    /// Some candidate stays blocked at a barrier; some does not.
+    blocked: [bool; 2],
     pub(crate) verdict: Verdict,
     pub(crate) outcomes: BTreeSet<Outcome>,
 }
@@ -113,6 +118,7 @@ impl<'a> Search<'a> {
             count: 0,
             folded: false,
             execution: Execution::default(),
+            blocked: [false; 2],
             verdict: Verdict::default(),
             outcomes: BTreeSet::new(),
         }
@@ -120,6 +126,17 @@ impl<'a> Search<'a> {
 
     pub(crate) fn run(&mut self) -> Flow {
         self.threads()
+    }
+
+    /// Why a search of everything has found no execution.
+    pub(crate) fn incomplete(&self) -> Incomplete {
+        let threads = self.program.threads.iter().zip(self.ways);
+        let mut without = threads.filter(|(_, ways)| ways.is_empty()).map(|(thread, _)| thread);
+        match (without.next(), self.blocked) {
+            (Some(thread), _) => Incomplete::Thread(thread.name.clone()),
+            (None, [true, false]) => Incomplete::Barrier,
+            _ => Incomplete::Inconsistent,
+        }
     }
 
     /// Gives the next thread a way.
@@ -169,6 +186,9 @@ impl<'a> Search<'a> {
         if !self.fed(&ways) || self.goal == Goal::Condition && !self.can_end(&ways) {
             return Flow::Continue;
         }
+        if self.goal == Goal::Undefined && !ways.iter().any(|way| may_be_undefined(way)) {
+            return Flow::Continue;
+        }
         let Some(candidate) = Candidate::new(self.program, self.contents, self.options, ways)
         else {
             return Flow::Continue;
@@ -180,7 +200,9 @@ impl<'a> Search<'a> {
         let left = self.budget.saturating_sub(self.steps);
         let mut meetings = Meetings::new(&candidate, classes, left);
         let mut flow = Flow::Continue;
+        let mut meets = false;
         meetings.each(&mut |meeting| {
+            meets = true;
             let mut graph = candidate.graph.clone();
             for (a, b) in &meeting.edges {
                 graph.add(*a, *b);
@@ -188,11 +210,13 @@ impl<'a> Search<'a> {
             let mut decisions = Decisions {
                 reads: candidate.sources.iter().map(|c| (c.ways.len() == 1).then_some(0)).collect(),
                 meeting: meeting.edges,
+                mixed: meeting.mixed,
                 ..Decisions::default()
             };
             flow = self.reads(&candidate, &graph, &mut decisions);
             flow == Flow::Continue
         });
+        self.blocked[usize::from(meets)] = true;
         self.steps += meetings.steps;
         self.folded |= meetings.folded;
         if meetings.gave_up() && flow == Flow::Continue { Flow::GiveUp } else { flow }
@@ -265,7 +289,7 @@ impl<'a> Search<'a> {
         match self.goal {
             Goal::Race => race::races(candidate, &self.execution).next().is_none(),
             Goal::Condition => !self.memories.is_empty() && self.satisfying(candidate).is_none(),
-            Goal::All | Goal::Outcomes => false,
+            Goal::All | Goal::Outcomes | Goal::Undefined => false,
         }
     }
 
@@ -330,7 +354,7 @@ impl<'a> Search<'a> {
         graph: &Relation,
         decisions: &mut Decisions,
     ) -> Flow {
-        let directed = matches!(self.goal, Goal::Condition | Goal::Race);
+        let directed = !matches!(self.goal, Goal::All | Goal::Outcomes);
         if directed && self.open(candidate, decisions).nth(MANY).is_some() {
             if !self.propagate(candidate, graph, decisions) {
                 return Flow::Continue;
@@ -455,6 +479,12 @@ impl<'a> Search<'a> {
     /// A consistent, completed execution.
     fn complete(&mut self, candidate: &Candidate<'_>, decisions: &Decisions) -> Flow {
         self.count += self.weight;
+        let undefined = candidate.ways.iter().flat_map(|way| &way.undefined).copied();
+        self.verdict.undefined.extend(undefined.chain(decisions.mixed.then_some(Undefined::Votes)));
+        if self.goal == Goal::Undefined {
+            let found = !self.verdict.undefined.is_empty();
+            return if found { Flow::Found } else { Flow::Continue };
+        }
         if self.goal == Goal::Outcomes {
             self.record(candidate);
         } else if !self.verdict.allowed && self.goal != Goal::Race {
@@ -473,7 +503,7 @@ impl<'a> Search<'a> {
             let races: Vec<_> = race::races(candidate, &self.execution).collect();
             for race in &races {
                 self.verdict.mixed_size |= race.mixed_size;
-                self.verdict.undefined |= race.asynchronous;
+                self.verdict.undefined.extend(race.asynchronous.then_some(Undefined::Race));
             }
             if let (Some(race), None) = (races.first(), self.verdict.race) {
                 self.verdict.race = Some(true);
@@ -524,6 +554,12 @@ impl<'a> Search<'a> {
     fn finals(&self, candidate: &Candidate<'_>, memory: usize) -> Vec<u128> {
         final_values(candidate, &self.execution.coherence, memory)
     }
+}
+
+/// Whether a thread on this way does what may be undefined, races left aside.
+pub(crate) fn may_be_undefined(way: &Local) -> bool {
+    !way.undefined.is_empty()
+        || way.events.iter().any(|event| matches!(event.kind, Kind::Arrive(_, Some(_))))
 }
 
 /// With more open pairs than this, a directed search looks for forced ones first.

@@ -18,7 +18,7 @@ pub struct Witness {
     pub threads: Vec<String>,
     /// The operations.
     pub events: Vec<Event>,
-    /// What each says: its label in drawings.
+    /// What each says, and whether it read an initial value.
     pub labels: Vec<String>,
     /// Pairs of events.
     pub edges: Vec<Edge>,
@@ -176,7 +176,11 @@ impl Witness {
             }
         }
         let (events, finals) = values(candidate, decisions);
-        let labels = events.iter().map(|event| label(candidate, event)).collect();
+        let labels = events.iter().enumerate().map(|(index, event)| {
+            let source = if initial.contains(&index) { " (initial)" } else { "" };
+            label(candidate, event) + source
+        });
+        let labels = labels.collect();
         let mut registers = vec![];
         for (thread, values) in program.threads.iter().zip(&finals) {
             for (name, value) in thread.registers.iter().zip(values) {
@@ -258,15 +262,15 @@ fn values(candidate: &Candidate<'_>, decisions: &Decisions) -> (Vec<Event>, Vec<
             });
             let (program, options) = (candidate.program, candidate.options);
             let replayed = local::replay(program, options, thread, answers.collect());
-            let Some((again, values)) = replayed.filter(|(e, _)| e.len() == own.len()) else {
+            let Some(again) = replayed.filter(|again| again.events.len() == own.len()) else {
                 continue;
             };
-            for (event, again) in events[own].iter_mut().zip(again) {
+            for (event, again) in events[own].iter_mut().zip(&again.events) {
                 if let (Some(access), Some(new)) = (event.access_mut(), again.access()) {
                     access.value = new.value;
                 }
             }
-            registers[thread] = values;
+            registers[thread] = again.registers;
         }
         if events == before {
             break;

@@ -92,14 +92,19 @@ impl Arguments {
             if !self.json && (!self.quiet || one.mismatch()) {
                 rows.push(one.row());
             }
-            if let (Some(form), Answer::Verdict(_, verdict)) = (self.witness, &one.answer) {
+            if let (Some(form), Answer::Verdict(test, verdict)) = (self.witness, &one.answer) {
                 let shown = verdict.witness.as_ref().or(verdict.racing.as_ref());
-                if let Some(witness) = shown.filter(|_| !self.json) {
-                    output::text(match form {
-                        Form::Text => witness.to_string(),
-                        Form::Dot => witness.dot(),
-                        Form::Svg => witness.svg(),
-                    })?;
+                match (shown, form) {
+                    _ if self.json => {}
+                    (Some(witness), Form::Text) => output::text(witness)?,
+                    (Some(witness), Form::Dot) => output::text(witness.dot())?,
+                    (Some(witness), Form::Svg) => output::text(witness.svg())?,
+                    (None, Form::Text) => output::line(nothing_to_show(test, verdict))?,
+                    // What was to be drawn is not there.
+                    (None, Form::Dot | Form::Svg) => {
+                        output::remark(format_args!("error: {}", nothing_to_show(test, verdict)));
+                        code = code.max(exit_code::FAILED);
+                    }
                 }
             }
         }
@@ -201,6 +206,16 @@ fn word(verdict: &Verdict) -> Expect {
     if verdict.allowed { Expect::Allowed } else { Expect::Forbidden }
 }
 
+/// Why there is no execution to look at.
+fn nothing_to_show(test: &Test, verdict: &Verdict) -> String {
+    let why = match &verdict.incomplete {
+        Some(incomplete) => incomplete.to_string(),
+        None if verdict.allowed => "it is allowed, but too large to show".to_owned(),
+        None => "it is forbidden, and no execution with a race is known".to_owned(),
+    };
+    format!("{}: no execution to show: {why}", test.name)
+}
+
 impl Judged {
     /// Whether the answer is not what the file expects.
     fn mismatch(&self) -> bool {
@@ -230,9 +245,8 @@ impl Judged {
         if verdict.mixed_size {
             notes.push("mixed-size race: the axioms do not apply".to_owned());
         }
-        if verdict.undefined {
-            notes.push("undefined: races with an asynchronous operation".to_owned());
-        }
+        notes.extend(verdict.incomplete.as_ref().map(ToString::to_string));
+        notes.extend(verdict.undefined.iter().map(|reason| format!("undefined: {reason}")));
         if test.hypothetical {
             notes.push("hypothetical proxies".to_owned());
         }
@@ -330,6 +344,27 @@ mod tests {
         let stopped = judge_all(&files, |_| Err(Failure::usage("enough")));
         assert!(stopped.is_err());
         fs::remove_dir_all(&folder).expect("the folder is gone");
+    }
+
+    #[test]
+    fn a_verdict_says_what_it_rests_on() {
+        let judged = |code: &str| {
+            let text = format!("name: t\nlocation b shared u64 = 0\nthread T0 cta=0:\n{code}\n");
+            let test = Test::parse(&text, "t").unwrap_or_else(|error| panic!("{error}"));
+            let verdict = judge(&test.program, &test.condition, &Options::default());
+            let verdict = verdict.unwrap_or_else(|error| panic!("{error}"));
+            let shown = nothing_to_show(&test, &verdict);
+            let answer = Answer::Verdict(Box::new(test), Box::new(verdict));
+            (Judged { file: PathBuf::from("t"), milliseconds: 0.0, answer }.note(), shown)
+        };
+        let (note, shown) = judged("bar.sync 0, 2\nexists: true");
+        assert_eq!(note, "no execution completes: threads wait at a barrier for ever");
+        assert_eq!(shown, format!("t: no execution to show: {note}"));
+        let (note, shown) = judged("st.weak.u64 [b], 1\nexists: b == 0");
+        assert_eq!(note, "");
+        assert!(shown.ends_with("it is forbidden, and no execution with a race is known"));
+        let (note, _) = judged("mbarrier.arrive.shared.b64 r0, [b]\nexists: true");
+        assert_eq!(note, "undefined: uses an mbarrier that is not initialised");
     }
 
     #[test]

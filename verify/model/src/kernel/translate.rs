@@ -10,7 +10,7 @@ use baton_ptx::{Address as PtxAddress, Base, FunctionKind, Module, Operand as Pt
 use super::{Argument, KernelError, KernelThread, Setup, find};
 use crate::litmus::compiled_instruction;
 use crate::program::{
-    Address, Alu, Completion, Group, Instruction, Op, Operand, Order, Poll, Program, Proxy,
+    Address, Alu, Completion, Group, Instruction, Logic, Op, Operand, Order, Poll, Program, Proxy,
     Register, Space, Tcgen05, Thread, Type, Vote,
 };
 
@@ -403,7 +403,16 @@ impl<'a> Translator<'a> {
             return Err(self.error(instruction, "a plain copy between a tile and shared memory"));
         };
         let map = Some(map);
-        Ok(Op::Bulk { to, from, bytes: 4, completion, map, reduce: None, order: Order::WEAK })
+        Ok(Op::Bulk {
+            to,
+            from,
+            bytes: 4,
+            zeros: 0,
+            completion,
+            map,
+            reduce: None,
+            order: Order::WEAK,
+        })
     }
 
     /// What a matrix descriptor names: a place in the CTA's only shared memory.
@@ -510,9 +519,14 @@ impl<'a> Translator<'a> {
             "bfe" => Alu::BitField,
             "setp" => {
                 let compare = instruction.modifiers().find_map(crate::program::Compare::named);
-                match compare {
-                    Some(compare) => Alu::Compare(compare),
-                    None => return Err(self.error(instruction, "a plain comparison")),
+                let with = instruction.modifiers().find_map(Logic::named);
+                let negated = matches!(instruction.operands.last(), Some(Ptx::Not(_)));
+                match (compare, with, &*instruction.operands) {
+                    (Some(compare), None, [_, _, _]) => Alu::Compare(compare),
+                    (Some(compare), Some(logic), [_, _, _, _]) => {
+                        Alu::CompareWith(compare, logic, negated)
+                    }
+                    _ => return Err(self.error(instruction, "a plain comparison")),
                 }
             }
             _ => return Ok(None),
@@ -556,6 +570,9 @@ impl<'a> Translator<'a> {
     ) -> Result<Operand, KernelError> {
         Ok(match operand {
             Ptx::Register(register) => Operand::Register(register.0 as usize),
+            Ptx::Not(register) if instruction.opcode() == "setp" => {
+                Operand::Register(register.0 as usize)
+            }
             Ptx::Int(number) => Operand::Immediate(i128::from(*number) as u128),
             Ptx::Special(name) => {
                 let name = name.trim_start_matches('%');

@@ -1,137 +1,23 @@
 //! One instruction of a litmus file: mnemonic, qualifiers in any order, operands.
 //!
 //! Only what the memory model sees is kept. Qualifiers that the model ignores (`.sync.aligned`,
-//! shapes) are accepted where PTX has them; others are errors. A state space says from where an
+//! shapes, caches) are accepted where PTX has them; others are errors. A state space says from where an
 //! address is reached; whether it can be is known once all threads are, at the end of the file.
 
 mod asynchronous;
 mod barrier;
 mod fence;
+mod qualifiers;
 
 use super::LitmusError;
 use super::lexer::{Line, Token};
 use super::parser::Parser;
 use crate::program::{
-    Address, Alu, Compare, Modify, Op, Operand, Order, Proxy, Rmw, Semantics, Space, Type, Window,
+    Address, Alu, Compare, Logic, Modify, Op, Operand, Order, Proxy, Rmw, Semantics, Space, Type,
+    Window,
 };
 use crate::scope::Scope;
-
-/// The qualifiers of a mnemonic, to be taken one by one.
-struct Qualifiers<'a> {
-    place: Line<'a>,
-    words: Vec<String>,
-    /// The state spaces among them, in their order: of the instruction's addresses in theirs.
-    windows: Vec<Window>,
-}
-
-impl<'a> Qualifiers<'a> {
-    fn new(place: Line<'a>, mut words: Vec<String>) -> Self {
-        let mut windows = vec![];
-        words.retain(|word| {
-            let window = match word.as_str() {
-                "global" => Window::Global,
-                "shared" | "shared::cta" => Window::SharedCta,
-                "shared::cluster" => Window::SharedCluster,
-                _ => return true,
-            };
-            windows.push(window);
-            false
-        });
-        Self { place, words, windows }
-    }
-
-    fn take(&mut self, word: &str) -> bool {
-        let at = self.words.iter().position(|known| known == word);
-        at.map(|at| self.words.remove(at)).is_some()
-    }
-
-    /// Takes one of these words, if it is there.
-    fn take_one(&mut self, words: &[&str]) -> bool {
-        words.iter().any(|word| self.take(word))
-    }
-
-    fn find<T>(&mut self, meaning: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let at = self.words.iter().position(|word| meaning(word).is_some())?;
-        meaning(&self.words.remove(at))
-    }
-
-    fn error(&self, expected: impl Into<String>) -> LitmusError {
-        self.place.expected(expected)
-    }
-
-    fn ty(&mut self) -> Result<Type, LitmusError> {
-        self.find(Type::named).ok_or_else(|| self.error("a type, such as `.u32`"))
-    }
-
-    fn scope(&mut self) -> Option<Scope> {
-        self.find(Scope::named)
-    }
-
-    /// Semantics and scope of a load or a store, which may be `.volatile` or `.mmio` (section 8.4): a
-    /// strong operation, at system scope unless it says otherwise.
-    fn access_order(&mut self, legal: &[&str]) -> Result<Order, LitmusError> {
-        let system = Order { semantics: Semantics::Relaxed, scope: Scope::Sys };
-        if self.take("volatile") {
-            return Ok(system);
-        }
-        if self.take("mmio") {
-            if !self.windows.iter().all(|window| *window == Window::Global) {
-                return Err(self.error("`.mmio` on global memory"));
-            }
-            return self.order(system, &legal[1..]);
-        }
-        self.order(Order::WEAK, legal)
-    }
-
-    /// Semantics and scope, both or neither.
-    fn full_order(&mut self, default: Order, legal: &[&str]) -> Result<Order, LitmusError> {
-        let semantics = self.words.iter().any(|word| legal.contains(&word.as_str()));
-        let scope = self.words.iter().any(|word| Scope::named(word).is_some());
-        match semantics == scope {
-            true => self.order(default, legal),
-            false => Err(self.error("semantics and a scope together, such as `.relaxed.cluster`")),
-        }
-    }
-
-    /// Semantics and scope, or `default` if neither is given.
-    fn order(&mut self, default: Order, legal: &[&str]) -> Result<Order, LitmusError> {
-        let named = |word: &str| {
-            Some(match word {
-                "weak" => Semantics::Weak,
-                "relaxed" => Semantics::Relaxed,
-                "acquire" => Semantics::Acquire,
-                "release" => Semantics::Release,
-                "acq_rel" => Semantics::AcqRel,
-                "sc" => Semantics::Sc,
-                _ => return None,
-            })
-        };
-        if let Some(word) =
-            self.words.iter().find(|w| named(w).is_some() && !legal.contains(&w.as_str()))
-        {
-            return Err(self.error(format!("{} here, not `.{word}`", legal.join(", "))));
-        }
-        let semantics = self.find(named);
-        let scope = self.scope();
-        match (semantics, scope) {
-            (Some(Semantics::Weak), None) => Ok(Order::WEAK),
-            (None, None) => Ok(default),
-            (Some(semantics), Some(scope)) if semantics != Semantics::Weak => {
-                Ok(Order { semantics, scope })
-            }
-            (None, Some(scope)) if default.is_strong() => Ok(Order { scope, ..default }),
-            (Some(semantics), None) if default.is_strong() => Ok(Order { semantics, ..default }),
-            _ => Err(self.error("semantics and a scope together, such as `.relaxed.gpu`")),
-        }
-    }
-
-    fn finish(&mut self) -> Result<(), LitmusError> {
-        match self.words.first() {
-            None => Ok(()),
-            Some(word) => Err(self.error(format!("no `.{word}` on this instruction"))),
-        }
-    }
-}
+use qualifiers::Qualifiers;
 
 /// Parses the instruction that the line holds, its guard taken already.
 pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError> {
@@ -145,21 +31,15 @@ pub fn parse(parser: &mut Parser, line: &mut Line<'_>) -> Result<Op, LitmusError
     let op = match opcode.as_str() {
         "mov" | "add" | "sub" | "and" | "or" | "xor" | "not" | "shl" | "shr" | "mul" | "min"
         | "max" => arithmetic(&opcode, &mut q, reader)?,
-        "setp" => {
-            let compare = q
-                .find(Compare::named)
-                .ok_or_else(|| q.error("`setp.eq`, `.ne`, `.lt`, `.le`, `.gt` or `.ge`"))?;
-            let ty = q.find(Type::named).unwrap_or(REGISTER);
-            let to = reader.register("the predicate")?;
-            let a = reader.next_operand()?;
-            let b = reader.next_operand()?;
-            Op::Alu(Alu::Compare(compare), ty, to, [a, b, ZERO])
-        }
+        "setp" => comparison(&mut q, reader)?,
         "bra" => {
             q.take("uni");
             let place = reader.line.clone();
             let label = reader.line.word("a label")?;
             reader.parser.jump(label, &place)
+        }
+        "bar" if q.words.iter().any(|word| word == "warp") => {
+            return Err(q.error_at("warp", "a barrier of the block: a litmus test has no warps"));
         }
         "exit" | "ret" => Op::Exit,
         "ld" | "st" => load_store(opcode == "ld", &mut q, reader)?,
@@ -250,7 +130,29 @@ impl Reader<'_, '_, '_> {
             self.line.number("")?;
             return Ok(Operand::Immediate(number));
         }
-        Ok(Operand::Register(self.register("a number or")?))
+        let what = "a number or a register, r0 … or p0 …";
+        Ok(Operand::Register(self.parser.register(self.line, what)?))
+    }
+
+    /// A register that holds a truth value. In compiled kernels all registers have the same names.
+    fn predicate(&mut self, what: &str) -> Result<usize, LitmusError> {
+        let what = format!("{what}: a predicate register, p0 …");
+        let compiled = self.parser.compiled;
+        match self.line.peek() {
+            Some(Token::Word(word)) if compiled || word.starts_with('p') => {
+                self.parser.register(self.line, &what)
+            }
+            _ => Err(self.line.expected(what)),
+        }
+    }
+
+    /// The operand that `.L2::cache_hint` asks for, of which nothing depends.
+    fn policy(&mut self, there_is_one: bool) -> Result<(), LitmusError> {
+        if there_is_one {
+            self.comma()?;
+            self.register("a cache policy")?;
+        }
+        Ok(())
     }
 
     fn comma(&mut self) -> Result<(), LitmusError> {
@@ -312,9 +214,13 @@ impl Reader<'_, '_, '_> {
         let memory = &self.parser.program.memories[self.parser.program.views[view].memory];
         let size = memory.init.len();
         if offset as usize + bytes as usize > size {
-            return Err(
-                place.expected(format!("at least {bytes} bytes: `{}` has {size}", memory.name))
-            );
+            let behind =
+                if offset == 0 { String::new() } else { format!(" behind offset {offset}") };
+            let left = size - offset as usize;
+            return Err(place.expected(format!(
+                "at least {bytes} bytes: `{}` has {left}{behind}",
+                memory.name
+            )));
         }
         let align = bytes.min(16);
         if align.is_power_of_two() && !(offset as u64).is_multiple_of(u64::from(align)) {
@@ -381,6 +287,26 @@ impl Reader<'_, '_, '_> {
     }
 }
 
+/// `setp.lt` and `setp.lt.and`: a comparison, alone or together with another predicate.
+fn comparison(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result<Op, LitmusError> {
+    let compare = q
+        .find(Compare::named)
+        .ok_or_else(|| q.error("`setp.eq`, `.ne`, `.lt`, `.le`, `.gt` or `.ge`"))?;
+    q.integers()?;
+    let with = q.find(Logic::named);
+    let ty = q.find(Type::named).unwrap_or(REGISTER);
+    let to = reader.predicate("the result")?;
+    let a = reader.next_operand()?;
+    let b = reader.next_operand()?;
+    let Some(logic) = with else {
+        return Ok(Op::Alu(Alu::Compare(compare), ty, to, [a, b, ZERO]));
+    };
+    reader.comma()?;
+    let negated = reader.line.take("!");
+    let c = Operand::Register(reader.predicate("what it is combined with")?);
+    Ok(Op::Alu(Alu::CompareWith(compare, logic, negated), ty, to, [a, b, c]))
+}
+
 fn arithmetic(
     opcode: &str,
     q: &mut Qualifiers<'_>,
@@ -388,6 +314,9 @@ fn arithmetic(
 ) -> Result<Op, LitmusError> {
     if opcode == "mul" {
         q.take_one(&["lo", "wide"]);
+    }
+    if opcode != "mov" {
+        q.integers()?;
     }
     let ty = q.find(Type::named).unwrap_or(REGISTER);
     let to = reader.register("the destination")?;
@@ -429,6 +358,10 @@ fn load_store(
     if readonly && q.windows.iter().any(|window| *window != Window::Global) {
         return Err(q.error("`.global` with a load of what is only read"));
     }
+    let policy = q.caches(match load {
+        true => &["ca", "cg", "cs", "lu", "cv"],
+        false => &["wb", "cg", "cs", "wt"],
+    });
     let lanes = q.find(|word| match word {
         "v2" => Some(2),
         "v4" => Some(4),
@@ -475,6 +408,7 @@ fn load_store(
         address = Some(reader.fitting(bytes)?);
     }
     let Some(address) = address else { return Err(place.expected("an address")) };
+    reader.policy(policy)?;
     let own = reader.proxy_of(address);
     let proxy = match own {
         Proxy::Generic if readonly => Proxy::Readonly,
@@ -540,7 +474,19 @@ fn rmw(
         .ok_or_else(|| {
             q.error("an operation: add, and, or, xor, min, max, inc, dec; atom also exch, cas")
         })?;
+    q.integers()?;
+    let policy = q.caches(&[]);
     let ty = q.ty()?;
+    let bits: &[u32] = match modify {
+        Modify::CompareExchange => &[16, 32, 64, 128],
+        Modify::Exchange => &[32, 64, 128],
+        Modify::Increment | Modify::Decrement => &[32],
+        _ => &[32, 64],
+    };
+    if !bits.contains(&(8 * ty.bytes)) {
+        let bits: Vec<String> = bits.iter().map(u32::to_string).collect();
+        return Err(q.error(format!("a type of {} bits for this operation", bits.join(", "))));
+    }
     let mut register = None;
     if returns {
         if !reader.line.take_word("_") {
@@ -561,6 +507,7 @@ fn rmw(
         _ => reader.next_operand()?,
     };
     let b = if modify == Modify::CompareExchange { reader.next_operand()? } else { ZERO };
+    reader.policy(policy)?;
     Ok(Op::Rmw(Rmw {
         reduction: !returns,
         to: register,

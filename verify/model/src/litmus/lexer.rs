@@ -99,7 +99,8 @@ impl<'a> Line<'a> {
         Ok(line)
     }
 
-    fn error(
+    /// That at `column` stands what should not.
+    pub fn error(
         &self,
         column: usize,
         found: impl Into<String>,

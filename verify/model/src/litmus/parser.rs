@@ -273,6 +273,7 @@ impl Parser {
             let place = line.clone();
             let word = line.word("a type, such as `u32`")?;
             ty = Type::named(&word)
+                .filter(|_| !word.starts_with('f'))
                 .ok_or_else(|| place.expected("a type: u8, u16, u32, u64, s8 … s64, b128"))?;
         }
         let mut elements = 1;
@@ -286,7 +287,12 @@ impl Parser {
         }
         let mut init = vec![0; (ty.bytes * elements) as usize];
         if line.take("=") {
+            let place = line.clone();
             let value = line.number("its first value")?;
+            // A negative number is read as the type's own two's complement.
+            if ![false, true].map(|signed| Type { signed, ..ty }.wrap(value)).contains(&value) {
+                return Err(place.expected(format!("a value of {} bits", 8 * ty.bytes)));
+            }
             for element in init.chunks_mut(ty.bytes as usize) {
                 element.copy_from_slice(&value.to_le_bytes()[..ty.bytes as usize]);
             }
@@ -308,19 +314,23 @@ impl Parser {
         if self.program.threads.len() >= LIMIT {
             return Err(place.expected(format!("at most {LIMIT} threads")));
         }
-        let (mut gpu, mut cta, mut cluster) = (0, None, None);
+        let (mut gpu, mut cta, mut cluster) = (None, None, None);
         while !line.take(":") {
             let place = line.clone();
             let key = line.word("`gpu=`, `cta=`, `cluster=` or `:`")?;
             line.sign("=")?;
             let value = line.small("its number")?;
-            match key.as_str() {
-                "gpu" => gpu = value,
-                "cta" => cta = Some(value),
-                "cluster" => cluster = Some(value),
+            let part = match key.as_str() {
+                "gpu" => &mut gpu,
+                "cta" => &mut cta,
+                "cluster" => &mut cluster,
                 _ => return Err(place.expected("`gpu=`, `cta=`, `cluster=` or `:`")),
+            };
+            if part.replace(value).is_some() {
+                return Err(place.expected(format!("one `{key}=` only")));
             }
         }
+        let gpu = gpu.unwrap_or(0);
         let cta = cta.ok_or_else(|| place.expected("a thread with `cta=`"))?;
         let cluster = cluster.map_or(Cluster::Own(cta), Cluster::Declared);
         let here = Placement { gpu, cluster, cta };
@@ -381,7 +391,11 @@ impl Parser {
         }
         let guard = if line.take("@") {
             let negated = line.take("!");
-            Some((self.register(line, "a predicate register, p0 …")?, negated))
+            let what = "a predicate register, p0 …";
+            if !matches!(line.peek(), Some(Token::Word(word)) if word.starts_with('p')) {
+                return Err(line.expected(what));
+            }
+            Some((self.register(line, what)?, negated))
         } else {
             None
         };

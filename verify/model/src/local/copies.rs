@@ -1,7 +1,7 @@
 //! Asynchronous copies and stores: operations of their own, outside program order.
 
 use super::Moment;
-use super::mbarrier::State;
+use super::mbarrier::{Effect, State};
 use super::run::{End, Run, is_injective};
 use crate::Error;
 use crate::event::{Kind, Object};
@@ -15,6 +15,8 @@ pub(super) struct Copy {
     pub(super) from: Option<Address>,
     pub(super) value: u128,
     pub(super) bytes: u32,
+    /// How many of the last bytes have no source.
+    pub(super) zeros: u32,
     pub(super) map: Option<Address>,
     pub(super) reduce: Option<Modify>,
     pub(super) order: Order,
@@ -59,7 +61,8 @@ impl Run<'_> {
             let mut value = copy.value >> (8 * skip).min(127);
             let mut sources = 0;
             let mut before = map_read;
-            match (copy.from, map_read) {
+            let from = copy.from.filter(|_| skip < copy.bytes - copy.zeros);
+            match (from, map_read) {
                 // A tensor map without data of its own: what is copied is what the map says.
                 (Some(from), Some(event)) if self.has_no_data(copy.map, from) => {
                     value = self.events[event].access().map_or(0, |access| access.value);
@@ -122,7 +125,7 @@ impl Run<'_> {
                 let moments: Vec<Moment> =
                     own.iter().map(|(event, _)| Moment::Done(*event)).collect();
                 let bytes = i64::from(self.tile_bytes(&copy).unwrap_or(copy.bytes));
-                self.completes(mbarrier, first, &moments, |state| state.complete(bytes), at)
+                self.completes(mbarrier, first, &moments, Effect::Bytes(bytes), at)
             }
             Some(Completion::Group(group)) => {
                 // `wait_all` waits for copies that no commit_group has covered.
@@ -146,9 +149,10 @@ impl Run<'_> {
             let mut access = self.access(mbarrier, 0, 8, order, Proxy::Generic)?;
             access.object = Object::Update;
             let new = |old| State::unpack(old).raise().pack();
-            if self.modify(access, at, false, 0, true, new)?.is_none() {
+            let Some((_, _, old)) = self.modify(access, at, false, 0, true, new)? else {
                 return Ok(End::Cut);
-            }
+            };
+            self.is_there(State::unpack(old));
         }
         let first = self.events.len();
         let groups = self.groups_of(Group::Threads);
@@ -157,7 +161,7 @@ impl Run<'_> {
         if !self.domain.options.clauses.has(Clause::CopyArrives) {
             own.clear();
         }
-        self.completes(mbarrier, first, &own, |state| state.arrive(1), at)
+        self.completes(mbarrier, first, &own, Effect::Arrival, at)
     }
 
     /// The tensor map whose address a register holds.
@@ -190,7 +194,10 @@ impl Run<'_> {
             }
             Address::Register(..) | Address::Tile(..) | Address::Descriptor(..) => 4,
         };
-        let unit = copy.from.map_or(copy.bytes, size).min(size(copy.to)).min(copy.bytes);
+        let mut unit = copy.from.map_or(copy.bytes, size).min(size(copy.to)).min(copy.bytes);
+        if copy.zeros > 0 {
+            unit = unit.min(1 << copy.zeros.trailing_zeros());
+        }
         if copy.bytes.is_multiple_of(unit) { Ok(unit) } else { Err(self.outside()) }
     }
 }

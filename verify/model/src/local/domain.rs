@@ -132,7 +132,7 @@ impl<'a> Domain<'a> {
         for write in &self.writes {
             let Some(a) = write.event.access().filter(|a| a.meets(access)) else { continue };
             match a.object {
-                Object::None => return false,
+                Object::None | Object::End => return false,
                 Object::Init => inits += 1,
                 _ => {}
             }

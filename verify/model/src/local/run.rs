@@ -13,6 +13,7 @@ use crate::program::{
     Address, Completion, Group, Modify, Op, Operand, Order, Poll, Program, Proxy, Register, Rmw,
     Space, Thread, Type, Vote, Window,
 };
+use crate::undefined::Undefined;
 
 #[derive(PartialEq, Eq)]
 /// How a run ended.
@@ -44,6 +45,7 @@ pub struct Run<'a> {
     copy_groups: Groups,
     pub(super) issued: Vec<Issued>,
     pub(super) after: Option<usize>,
+    pub(super) undefined: Vec<Undefined>,
     /// The answers to all reads and votes, if they are known.
     pub(super) given: Option<std::vec::IntoIter<u128>>,
 }
@@ -76,6 +78,7 @@ impl<'a> Run<'a> {
             copy_groups: Groups::default(),
             issued: vec![],
             after: None,
+            undefined: vec![],
             given: None,
         }
     }
@@ -442,12 +445,13 @@ impl<'a> Run<'a> {
             Op::Mbarrier(operation, order, address) => {
                 return self.mbarrier(operation, *order, *address, at);
             }
-            Op::Bulk { to, from, bytes, completion, map, reduce, order } => {
+            Op::Bulk { to, from, bytes, zeros, completion, map, reduce, order } => {
                 let copy = Copy {
                     to: *to,
                     from: Some(*from),
                     value: 0,
                     bytes: *bytes,
+                    zeros: *zeros,
                     map: *map,
                     reduce: *reduce,
                     order: *order,
@@ -468,6 +472,7 @@ impl<'a> Run<'a> {
                     from: None,
                     value: ty.wrap(self.value(*value)),
                     bytes: ty.bytes,
+                    zeros: 0,
                     map: None,
                     reduce: *reduce,
                     order: *order,

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Moment;
 use super::domain::Chains;
+use super::mbarrier::Effect;
 use super::run::{End, Run};
 use crate::Error;
 use crate::event::Kind;
@@ -127,7 +128,7 @@ impl Run<'_> {
                     }
                 }
                 let first = self.events.len();
-                return self.completes(mbarrier, first, &own, |state| state.arrive(1), at);
+                return self.completes(mbarrier, first, &own, Effect::Arrival, at);
             }
             Tcgen05::WaitLoad | Tcgen05::WaitStore => {
                 let kind = if *operation == Tcgen05::WaitLoad { Work::Load } else { Work::Store };

@@ -30,6 +30,29 @@ pub enum Alu {
     Select,
     /// A comparison gives 1 or 0.
     Compare(Compare),
+    /// A comparison of `a` and `b` together with the predicate `c`, which may be negated.
+    CompareWith(Compare, Logic, bool),
+}
+
+/// How `setp` combines a comparison with a predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Logic {
+    And,
+    Or,
+    Xor,
+}
+
+impl Logic {
+    /// The operation that PTX calls `name`.
+    pub fn named(name: &str) -> Option<Logic> {
+        Some(match name {
+            "and" => Logic::And,
+            "or" => Logic::Or,
+            "xor" => Logic::Xor,
+            _ => return None,
+        })
+    }
 }
 
 /// Comparisons of `setp`.
@@ -132,6 +155,14 @@ impl Alu {
                 }
             }
             Alu::Compare(compare) => return u128::from(compare.holds(ordering)),
+            Alu::CompareWith(compare, logic, negated) => {
+                let (holds, other) = (compare.holds(ordering), (args[2] != 0) != negated);
+                return u128::from(match logic {
+                    Logic::And => holds && other,
+                    Logic::Or => holds || other,
+                    Logic::Xor => holds != other,
+                });
+            }
         };
         ty.wrap(result)
     }

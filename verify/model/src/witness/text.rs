@@ -11,8 +11,7 @@ impl fmt::Display for Witness {
             for (index, event) in self.events.iter().enumerate().filter(|(_, e)| e.thread == thread)
             {
                 let outside = if event.asynchronous { "  (asynchronous)" } else { "" };
-                let initial = if self.initial.contains(&index) { "  (initial)" } else { "" };
-                writeln!(f, "  e{index}: {}{initial}{outside}", self.labels[index])?;
+                writeln!(f, "  e{index}: {}{outside}", self.labels[index])?;
             }
         }
         for name in super::Name::ALL {

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use std::collections::BTreeMap;
 
-use baton_model::litmus::{Term, Test};
+use baton_model::litmus::Term;
 use baton_model::{Clauses, Options, judge, outcomes};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::mutants::IMPLIED;
-use crate::simple;
+use crate::{narrow, simple};
 
 /// One line of a thread. `@` stands for the bits of the location's type, which the program decides.
 fn line() -> impl Strategy<Value = String> {
@@ -221,7 +221,7 @@ fn agree(cases: u32) {
     });
     let strategy = program().prop_filter("small enough", |text| is_small(text));
     let result = runner.run(&strategy, |text| {
-        let test = Test::parse(&text, "random").map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let test = narrow::parse(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let fast = outcomes(&test.program, &Options::default());
         let (fast, race) = fast.map_err(|e| TestCaseError::fail(e.to_string()))?;
         let (slow, slow_race) = simple::outcomes(&test.program);
@@ -232,8 +232,7 @@ fn agree(cases: u32) {
             !question.contains("T3") && (!question.contains("T2") || text.contains("T2"))
         }) {
             let asked = text.replace("exists: true", &format!("exists: {question}"));
-            let test =
-                Test::parse(&asked, "random").map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let test = narrow::parse(&asked).map_err(|e| TestCaseError::fail(e.to_string()))?;
             let verdict = judge(&test.program, &test.condition, &Options::default());
             let verdict = verdict.map_err(|e| TestCaseError::fail(e.to_string()))?;
             let holds = |outcome: &baton_model::Outcome| {
@@ -289,7 +288,7 @@ fn implied_clauses_change_nothing() {
     });
     let strategy = program().prop_filter("small enough", |text| is_small(text));
     let result = runner.run(&strategy, |text| {
-        let test = Test::parse(&text, "random").map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let test = narrow::parse(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let whole = outcomes(&test.program, &Options::default());
         let whole = whole.map_err(|e| TestCaseError::fail(e.to_string()))?;
         for (clause, _) in IMPLIED {
@@ -334,7 +333,7 @@ fn four_threads_with_ten_events_are_judged_at_once() {
         let (mut best, mut least) = (f64::INFINITY, f64::INFINITY);
         for attempt in 0..5 {
             let (start, spent) = (Instant::now(), processor_ms());
-            let test = Test::parse(&text, "random").unwrap_or_else(|error| panic!("{error}"));
+            let test = narrow::parse(&text).unwrap_or_else(|error| panic!("{error}"));
             let verdict = judge(&test.program, &test.condition, &Options::default());
             let verdict = verdict.unwrap_or_else(|error| panic!("{error}\n{text}"));
             best = best.min(start.elapsed().as_secs_f64() * 1e3);

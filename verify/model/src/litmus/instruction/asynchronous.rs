@@ -22,7 +22,7 @@ pub(super) fn mbarrier(
     let relaxed = Order { semantics: Semantics::Relaxed, scope: Scope::Cta };
     // Without `.shared::cluster` an object is one of the thread's own block.
     let remote = q.windows == [Window::SharedCluster];
-    if remote && !matches!(kind.as_str(), "arrive" | "expect_tx" | "complete_tx") {
+    if remote && !matches!(kind.as_str(), "arrive" | "arrive_drop" | "expect_tx" | "complete_tx") {
         return Err(q.error("an mbarrier of the own thread block, `.shared::cta`"));
     }
     if q.windows.is_empty() {
@@ -34,13 +34,16 @@ pub(super) fn mbarrier(
             let count = reader.next_operand()?;
             Op::Mbarrier(Mbarrier::Init(count), Order::WEAK, at)
         }
-        "arrive" => {
-            let expects = q.take("expect_tx");
+        "inval" => Op::Mbarrier(Mbarrier::Invalidate, Order::WEAK, reader.mbarrier()?),
+        "arrive" | "arrive_drop" => {
+            let drops = kind == "arrive_drop";
+            let completes = !q.take("noComplete");
+            let expects = completes && q.take("expect_tx");
             let order = q.full_order(release, &["release", "relaxed"])?;
             let mut state = None;
             if reader.line.take_word("_") {
                 reader.comma()?;
-            } else if !matches!(reader.line.peek(), Some(Token::Sign("["))) {
+            } else if !completes || !matches!(reader.line.peek(), Some(Token::Sign("["))) {
                 if remote {
                     return Err(reader.line.expected("`_`: a remote arrival returns no state"));
                 }
@@ -51,10 +54,10 @@ pub(super) fn mbarrier(
             let (mut count, mut expect) = (Operand::Immediate(1), ZERO);
             if expects {
                 expect = reader.next_operand()?;
-            } else if reader.line.take(",") {
-                count = reader.operand()?;
+            } else if !completes || matches!(reader.line.peek(), Some(Token::Sign(","))) {
+                count = reader.next_operand()?;
             }
-            Op::Mbarrier(Mbarrier::Arrive { state, count, expect }, order, at)
+            Op::Mbarrier(Mbarrier::Arrive { state, count, expect, drops, completes }, order, at)
         }
         "expect_tx" => {
             let order = q.order(relaxed, &["relaxed"])?;
@@ -69,16 +72,20 @@ pub(super) fn mbarrier(
         "test_wait" | "try_wait" => {
             let parity = q.take("parity");
             let order = q.full_order(acquire, &["acquire", "relaxed"])?;
-            let done = reader.register("the predicate")?;
+            let done = reader.predicate("the answer")?;
             reader.comma()?;
             let at = reader.mbarrier()?;
             let which = reader.next_operand()?;
+            // How long `try_wait` may suspend the thread at most: a read all the same.
+            if kind == "try_wait" && reader.line.take(",") {
+                reader.operand()?;
+            }
             let phase = if parity { Phase::Parity(which) } else { Phase::State(which) };
             Op::Mbarrier(Mbarrier::Wait { done, phase }, order, at)
         }
         _ => {
             return Err(
-                q.error("mbarrier.init, arrive, expect_tx, complete_tx, test_wait or try_wait")
+                q.error("mbarrier.init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait or try_wait")
             );
         }
     })
@@ -107,6 +114,11 @@ pub(super) fn copy(
         }
         return copy_async(q, reader);
     }
+    if q.words.iter().any(|word| word == "multicast::cluster") {
+        let word = "multicast::cluster";
+        return Err(q.error_at(word, "a copy to one place: the model has no other"));
+    }
+    let policy = q.caches(&[]);
     let tensor = q.take("tensor");
     if tensor {
         if !q.take_one(&["1d", "2d", "3d", "4d", "5d"]) {
@@ -127,6 +139,9 @@ pub(super) fn copy(
         false => None,
     };
     // A type stands on reductions and on copies that are strong.
+    if reduce.is_some() {
+        q.integers()?;
+    }
     if reduce.is_some() || order.is_strong() {
         q.find(Type::named);
     }
@@ -168,7 +183,8 @@ pub(super) fn copy(
         reader.within(q.windows.first().copied().unwrap_or(Window::SharedCluster));
         Completion::Mbarrier(mbarrier)
     };
-    Ok(Op::Bulk { to, from, bytes, completion, map, reduce, order })
+    reader.policy(policy)?;
+    Ok(Op::Bulk { to, from, bytes, zeros: 0, completion, map, reduce, order })
 }
 
 /// One side of a copy: `[x]`, and of a tensor copy also `[map]` and `[map, x]`.
@@ -210,7 +226,7 @@ fn copy_async(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result
             "`cp.async.ca`, `.cg`, `.commit_group`, `.wait_group`, `.wait_all`, `.mbarrier.arrive` or `.bulk…`",
         ));
     }
-    q.take_one(&["L2::64B", "L2::128B", "L2::256B"]);
+    let policy = q.caches(&[]);
     let (to_place, to) = (reader.line.clone(), reader.address()?);
     reader.comma()?;
     let (from_place, from) = (reader.line.clone(), reader.address()?);
@@ -222,8 +238,23 @@ fn copy_async(q: &mut Qualifiers<'_>, reader: &mut Reader<'_, '_, '_>) -> Result
     }
     reader.fits(to, bytes, &to_place)?;
     reader.fits(from, bytes, &from_place)?;
+    // How many bytes are read; zeros take the place of the others.
+    let mut zeros = 0;
+    if matches!(reader.line.peek(), Some(Token::Sign(","))) {
+        let mut ahead = reader.line.clone();
+        ahead.sign(",")?;
+        if matches!(ahead.peek(), Some(Token::Number(_))) || !policy {
+            let place = ahead.clone();
+            let read = ahead.small("how many bytes are read")?;
+            let missing = bytes.checked_sub(read);
+            zeros =
+                missing.ok_or_else(|| place.expected(format!("at most {bytes} bytes to read")))?;
+            *reader.line = ahead;
+        }
+    }
+    reader.policy(policy)?;
     let completion = Completion::Group(Group::Threads);
-    Ok(Op::Bulk { to, from, bytes, completion, map: None, reduce: None, order: Order::WEAK })
+    Ok(Op::Bulk { to, from, bytes, zeros, completion, map: None, reduce: None, order: Order::WEAK })
 }
 
 pub(super) fn store_async(
@@ -232,6 +263,9 @@ pub(super) fn store_async(
     reader: &mut Reader<'_, '_, '_>,
 ) -> Result<Op, LitmusError> {
     q.take("async");
+    if let Some(word) = q.words.iter().find(|word| matches!(word.as_str(), "v2" | "v4")) {
+        return Err(q.error_at(word, "one element: the model has no vectors here"));
+    }
     let mmio = q.take("mmio");
     let completes = q.take("mbarrier::complete_tx::bytes");
     let reduce = q
@@ -251,6 +285,9 @@ pub(super) fn store_async(
     }
     if !completes && !order.is_strong() {
         return Err(q.error("`.mbarrier::complete_tx::bytes`, or semantics and a scope"));
+    }
+    if reduce.is_some() {
+        q.integers()?;
     }
     let ty = q.ty()?;
     let to = reader.fitting(ty.bytes)?;

@@ -5,6 +5,9 @@ use super::{Qualifiers, Reader};
 use crate::litmus::lexer::Token;
 use crate::program::{Op, Operand, Poll, Vote};
 
+/// Barriers of a thread block.
+const BARRIERS: u32 = 16;
+
 /// `bar.sync`, `bar.arrive` and `bar.red`.
 pub(super) fn barrier(
     opcode: &str,
@@ -24,7 +27,10 @@ pub(super) fn barrier(
             (false, false, true) if q.take("pred") => Poll::Or,
             _ => return Err(q.error("`bar.red.popc.u32`, `bar.red.and.pred` or `bar.red.or.pred`")),
         };
-        let to = reader.register("the result")?;
+        let to = match op {
+            Poll::Popc => reader.register("the result")?,
+            Poll::And | Poll::Or => reader.predicate("the result")?,
+        };
         reader.comma()?;
         poll = Some((op, to));
     } else if !arrives && !q.take("sync") {
@@ -32,7 +38,14 @@ pub(super) fn barrier(
     }
     let id = match reader.parser.compiled {
         true => reader.operand()?,
-        false => Operand::Immediate(reader.line.small("the barrier's number")?.into()),
+        false => {
+            let place = reader.line.clone();
+            let id = reader.line.small("the barrier's number")?;
+            if id >= BARRIERS {
+                return Err(place.expected("the barrier's number, 0 to 15"));
+            }
+            Operand::Immediate(id.into())
+        }
     };
     let mut count = None;
     let mut vote = None;
@@ -50,7 +63,7 @@ pub(super) fn barrier(
             reader.comma()?;
         }
         let negated = reader.line.take("!");
-        vote = Some(Vote { op, to, own: (reader.register("the own vote")?, negated) });
+        vote = Some(Vote { op, to, own: (reader.predicate("the own vote")?, negated) });
     } else if reader.line.take(",") {
         count = Some(number(reader)?);
     } else if arrives {
