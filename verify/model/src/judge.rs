@@ -151,6 +151,17 @@ fn judge_at(
         let complete = search.run() != Flow::GiveUp;
         if search.unknown { Err(Fault::Unknown) } else { Ok((search, complete)) }
     };
+    if verdict.race.is_none()
+        && options.clauses == Clauses::default()
+        && let Some((Answer::Reached(answers), _)) = interleave::answer(program, &Condition::True)
+    {
+        let mut any = Verdict::default();
+        show(&mut any, program, &Condition::True, options, answers);
+        verdict.race = any.race;
+        verdict.racing = any.racing;
+        verdict.mixed_size |= any.mixed_size;
+        verdict.undefined.extend(any.undefined);
+    }
     if verdict.race.is_none() {
         let (search, complete) = again(Goal::Race)?;
         verdict.race = search.verdict.race.or(complete.then_some(false));
@@ -244,26 +255,38 @@ fn interleaved(
     }
     if let Answer::Reached(answers) = answer {
         verdict.allowed = true;
-        verdict.witness = shown(program, condition, options, answers);
+        show(&mut verdict, program, condition, options, answers);
     }
     Some((verdict, exact))
 }
 
-/// The execution in which the threads' reads return this, if it is found soon.
-fn shown(
+/// Adds the execution in which the threads' reads return this, and a race if it has one.
+fn show(
+    verdict: &mut Verdict,
     program: &Program,
     condition: &Condition,
     options: &Options,
     answers: Vec<Vec<u128>>,
-) -> Option<Witness> {
+) {
     let depth = Depth::All;
     let replay = |(thread, answers)| Some(vec![local::replay(program, options, thread, answers)?]);
-    let ways: Vec<Vec<Local>> =
-        answers.into_iter().enumerate().map(replay).collect::<Option<_>>()?;
+    let ways: Option<Vec<Vec<Local>>> = answers.into_iter().enumerate().map(replay).collect();
+    let Some(ways) = ways else { return };
     let asked = Asked::new(program, condition, options, depth);
-    let mut search = Search::new(&asked, condition, options, &ways, Goal::Condition, depth);
-    search.run();
-    search.verdict.witness
+    for goal in [Goal::All, Goal::Condition] {
+        let mut search = Search::new(&asked, condition, options, &ways, goal, depth);
+        search.verdict.race = verdict.race;
+        search.run();
+        let found = search.verdict;
+        verdict.race = verdict.race.or(found.race);
+        verdict.racing = verdict.racing.take().or(found.racing);
+        verdict.mixed_size |= found.mixed_size;
+        verdict.undefined.extend(found.undefined);
+        verdict.witness = found.witness;
+        if verdict.witness.is_some() {
+            break;
+        }
+    }
 }
 
 /// A program as far as a condition looks at it.

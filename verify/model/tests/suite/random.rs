@@ -245,6 +245,13 @@ fn agree(cases: u32) {
             };
             prop_assert_eq!(verdict.allowed, slow.iter().any(holds), "{}", asked);
             prop_assert_eq!(verdict.race, Some(slow_race), "{}", asked);
+            // Without a budget there is interleaving alone, which knows some of what is allowed.
+            let hurried = Options { budget: 0, ..Options::default() };
+            if let Ok(hurried) = judge(&test.program, &test.condition, &hurried) {
+                prop_assert_eq!(hurried.allowed, verdict.allowed, "hurried: {}", asked);
+                let race = hurried.race.unwrap_or(slow_race);
+                prop_assert_eq!(race, slow_race, "hurried: {}", asked);
+            }
             if let Some(witness) = verdict.witness {
                 let shown: BTreeMap<&str, u128> =
                     witness.registers.iter().map(|(name, value)| (name.as_str(), *value)).collect();
