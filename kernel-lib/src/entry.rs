@@ -1,5 +1,6 @@
 //! What `#[baton::kernel]` expands to, on either side.
 
+use crate::layout::Layout;
 use crate::require;
 
 /// Fails the compilation when the attribute and the root token disagree.
@@ -11,18 +12,25 @@ pub const fn same_threads(attribute: u32, token: u32) {
     );
 }
 
-/// Fails the compilation when the attribute and the layout disagree.
+/// Fails the compilation when the attribute and the layout `L` disagree.
 #[track_caller]
-pub const fn same_cluster(attribute: u32, layout: u32, pair: bool) {
+pub const fn same_cluster<L: Layout>(attribute: u32) {
     require(
-        !pair || attribute == 2,
+        !L::PAIR || attribute == 2,
         "rule D10: tensor memory of a pair is that of the two CTAs of a cluster (`cta_group::2`), and the kernel is not launched in clusters \
          of two: write `cluster = 2` in `#[baton::kernel]`",
     );
     require(
-        layout == 0 || attribute == layout,
+        L::CLUSTER == 0 || attribute == L::CLUSTER,
         "rule F3: a field of the layout spans a cluster, and the kernel is not launched in clusters of that many CTAs: write `cluster = …` in \
          `#[baton::kernel]`",
+    );
+    // A kernel without `cluster` has clusters of one CTA.
+    let ctas = if attribute == 0 { 1 } else { attribute };
+    require(
+        L::ASKS == 0 || ctas == L::ASKS,
+        "rule F8: an answer to `clusterlaunchcontrol.try_cancel` is the work of a whole cluster, so one CTA of the cluster asks, for all: a \
+         kernel with `cluster = N` has a `Takeover<DEPTH, FOLLOWERS, N>`",
     );
 }
 

@@ -39,8 +39,8 @@ pub unsafe trait Field {
     const CLUSTER: u32 = 0;
     /// Whether its parts arrive on the cluster's barrier between the claim and the exit.
     const ARRIVES_ON_CLUSTER: bool = false;
-    /// Whether it asks for the work of clusters that have not started.
-    const ASKS: bool = false;
+    /// CTAs of the clusters that have not started whose work it asks for, 1 for a CTA alone; 0 if it does not ask.
+    const ASKS: u32 = 0;
     /// Whether it has mbarriers that the async proxy or another CTA reaches: their initialisation needs more than a barrier
     /// of the CTA (rule C1).
     const REMOTE_BARRIERS: bool = true;
@@ -77,8 +77,8 @@ pub unsafe trait Layout: 'static {
     const CLUSTER: u32 = 0;
     /// Whether a field arrives on the cluster's barrier between the claim and the exit.
     const ARRIVES_ON_CLUSTER: bool = false;
-    /// Whether a field asks for the work of clusters that have not started.
-    const ASKS: bool = false;
+    /// CTAs of the clusters that have not started whose work a field asks for; 0 if none does.
+    const ASKS: u32 = 0;
     /// Whether a field has mbarriers that the async proxy or another CTA reaches.
     const REMOTE_BARRIERS: bool = true;
     /// The parts, one for each field, under the field's name.
@@ -222,17 +222,17 @@ pub const fn cluster_of(fields: &[(u32, bool)]) -> u32 {
     found
 }
 
-/// Whether one of the fields asks for the work of clusters that have not started.
-pub const fn one_field_that_asks(fields: &[bool]) -> bool {
-    let mut asks = false;
+/// CTAs of the clusters whose work the one field that asks asks for; 0 if none does.
+pub const fn one_field_that_asks(fields: &[u32]) -> u32 {
+    let mut asks = 0;
     let mut i = 0;
     while i < fields.len() {
         require(
-            !(asks && fields[i]),
+            asks == 0 || fields[i] == 0,
             "rule F8: a request for another cluster's work behind one that was seen to fail is undefined, and of two takeovers each would see \
              its own failures; so one field of the layout asks, and all sets of threads follow it",
         );
-        asks |= fields[i];
+        asks += fields[i];
         i += 1;
     }
     asks

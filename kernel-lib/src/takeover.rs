@@ -93,6 +93,10 @@ unsafe impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Field
 {
     const BYTES: u32 = {
         require(DEPTH >= 1, "a takeover has room for at least one answer");
+        require(
+            FOLLOWERS >= 1 && FOLLOWERS <= 4,
+            "rule C9: a takeover has one to four followers, whose arrivals hand each answer back, and an mbarrier counts at least one",
+        );
         Self::EMPTY + DEPTH * MBARRIER
     };
     const ALIGN: u32 = ANSWER;
@@ -103,7 +107,7 @@ unsafe impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Field
         );
         if CTAS == 1 { 0 } else { CTAS }
     };
-    const ASKS: bool = true;
+    const ASKS: u32 = CTAS;
     type Part<'k, Tag> = TakeoverPart<'k, Tag, DEPTH, FOLLOWERS, CTAS>;
     type Closed<'k, Tag> = Finished<'k, Tag>;
 

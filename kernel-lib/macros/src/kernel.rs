@@ -270,10 +270,9 @@ impl Parts<'_> {
                 const fn same_threads<#brand>() {
                     ::baton::macro_support::same_threads(
                         #threads, <#root as ::baton::token::RootToken<#brand>>::THREADS);
-                    ::baton::macro_support::same_cluster(
-                        #cluster,
-                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::CLUSTER,
-                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::PAIR);
+                    ::baton::macro_support::same_cluster::<
+                        <#root as ::baton::token::RootToken<#brand>>::Layout,
+                    >(#cluster);
                 }
                 same_threads();
             };
@@ -337,10 +336,9 @@ impl Parts<'_> {
                 const fn __baton_threads<#brand>() -> u32 {
                     ::baton::macro_support::same_threads(
                         #threads, <#root as ::baton::token::RootToken<#brand>>::THREADS);
-                    ::baton::macro_support::same_cluster(
-                        #cluster,
-                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::CLUSTER,
-                        <<#root as ::baton::token::RootToken<#brand>>::Layout as ::baton::layout::Layout>::PAIR);
+                    ::baton::macro_support::same_cluster::<
+                        <#root as ::baton::token::RootToken<#brand>>::Layout,
+                    >(#cluster);
                     #threads
                 }
                 const fn __baton_bytes<#brand>() -> u32 {

@@ -121,7 +121,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
                 const PAIR: bool = false #(|| <#types>::PAIR)*;
                 const CLUSTER: u32 = ::baton::layout::cluster_of(&[#((<#types>::CLUSTER, <#types>::ARRIVES_ON_CLUSTER)),*]);
                 const ARRIVES_ON_CLUSTER: bool = false #(|| <#types>::ARRIVES_ON_CLUSTER)*;
-                const ASKS: bool = ::baton::layout::one_field_that_asks(&[#(<#types>::ASKS),*]);
+                const ASKS: u32 = ::baton::layout::one_field_that_asks(&[#(<#types>::ASKS),*]);
                 const REMOTE_BARRIERS: bool = false #(|| <#types>::REMOTE_BARRIERS)*;
                 type Parts<'k> = #module::Parts<'k, #(#parameters),*>;
                 type Closed<'k> = #closed;

@@ -156,11 +156,14 @@ macro_rules! by_priority {
 
 /// `createpolicy.fractional.primary.secondary.b64 d, fraction;` PTX 7.4, sm_80.
 ///
-/// The primary priority for that part of the accesses (above 0, at most 1), the secondary one for the others.
+/// The primary priority for that part of the accesses, the secondary one for the others.
 ///
 /// ISA: *createpolicy*.
+///
+/// # Safety
+/// 1. `fraction` is above 0 and at most 1.
 #[inline(always)]
-pub fn fractional<P: Priority, S: Secondary>(fraction: f32) -> Policy {
+pub unsafe fn fractional<P: Priority, S: Secondary>(fraction: f32) -> Policy {
     device! {
         let policy: u64;
         macro_rules! emit {
@@ -186,8 +189,11 @@ pub fn fractional<P: Priority, S: Secondary>(fraction: f32) -> Policy {
 /// Nothing is read.
 ///
 /// ISA: *createpolicy*.
+///
+/// # Safety
+/// 1. There are primary bytes, and no more of them than in total.
 #[inline(always)]
-pub fn range<P: Priority, S: Secondary>(
+pub unsafe fn range<P: Priority, S: Secondary>(
     addr: Addr<Global>,
     primary_bytes: u32,
     total_bytes: u32,
@@ -213,8 +219,11 @@ pub fn range<P: Priority, S: Secondary>(
 /// The policy of an access property, as CUDA encodes one.
 ///
 /// ISA: *createpolicy*.
+///
+/// # Safety
+/// 1. `property` is such an encoding.
 #[inline(always)]
-pub fn from_access_property(property: u64) -> Policy {
+pub unsafe fn from_access_property(property: u64) -> Policy {
     device! {
         let policy: u64;
         asm!(
