@@ -408,7 +408,7 @@ impl Detector {
     ) {
         let written = &self.ctas[cta as usize].shared.written;
         let missing = lanes_of(mask).find(|&lane| {
-            if bytes == 4 && offsets[lane] % 4 == 0 {
+            if bytes == 4 && offsets[lane].is_multiple_of(4) {
                 return written[offsets[lane] as usize / 4] != 15;
             }
             let mut cells = cells_of(offsets[lane] as usize, bytes);
