@@ -222,6 +222,14 @@ fn code_hosts_get_sarif_with_places_in_the_source() {
     folder.replace("exchange.ptx", "ld.acquire.gpu", "ld.relaxed.gpu");
     folder.ends(1, &["exchange.ptx", "--launch", "exchange.toml", "--sarif", "log.sarif"]);
     is_sarif(&sarif());
+    let rules = sarif()["runs"][0]["tool"]["driver"]["rules"].clone();
+    for rule in rules.as_array().expect("rules") {
+        let text = rule["fullDescription"]["text"].as_str().expect("a text");
+        assert!(!text.contains("0x"), "the text of a rule has no address of a finding: {text}");
+        if rule["id"] == "A3" {
+            assert!(text.starts_with("relaxed load or relaxed `atom` result used"), "{text}");
+        }
+    }
     let result = &sarif()["runs"][0]["results"][0];
     let at = |location: &Value| location["physicalLocation"]["artifactLocation"]["uri"].clone();
     assert_eq!(at(&result["locations"][0]), "exchange.rs");
@@ -284,6 +292,115 @@ fn a_fault_shows_its_instruction() {
     let launch = "grid = 1\nblock = 1\narguments = [{ pointer = \"w\" }]\n[buffer.w]\ntype = \"u32\"\nelements = 1";
     let text = Folder::new().small(1, "outside", launch, &["--schedules", "5"]);
     insta::assert_snapshot!("out_of_bounds", text);
+}
+
+#[test]
+fn one_mistake_between_two_lines_is_one_report() {
+    let folder = Folder::new();
+    // A loop of loads, as compilers unroll it, behind a store and no barrier.
+    let loads: String =
+        (0..16).map(|i| format!(".loc 1 2 5\nld.shared.u32 %r2, [%r3+{}];\n", 4 * i)).collect();
+    let kernel = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"k.cu\"\n\
+         .visible .entry k() {{\n.reg .b32 %r<9>;\n.shared .align 4 .b8 s[256];\n\
+         mov.u32 %r1, %tid.x;\nmov.u32 %r3, s;\nshl.b32 %r4, %r1, 2;\nadd.u32 %r4, %r3, %r4;\n\
+         .loc 1 1 5\nst.shared.u32 [%r4], %r1;\n{loads}ret;\n}}\n"
+    );
+    folder.write("k.ptx", &kernel);
+    folder.write("k.cu", "    s[threadIdx.x] = threadIdx.x;\n    for (i) x = s[i];\n");
+    folder.write("k.toml", "grid = 1\nblock = 64\n");
+    let common = ["k.ptx", "--launch", "k.toml", "--schedules", "20"];
+    let text = folder.ends(1, &common);
+    assert_eq!(text.matches("error[A13]").count(), 1, "{text}");
+    assert_eq!(text.matches("warning[uninitialised]").count(), 1, "{text}");
+    assert!(text.contains("more places of the same kind: PTX lines "), "{text}");
+    let (summary, findings) = objects(&folder.ends(1, &[&common[..], &["--json"]].concat()))
+        .split_last()
+        .map(|(s, f)| (s.clone(), f.len()))
+        .expect("a summary");
+    assert!(findings > 16, "{findings}: programs get each pair");
+    assert_eq!(
+        summary["errors"].as_u64().zip(summary["warnings"].as_u64()).map(|(e, w)| e + w),
+        Some(findings as u64)
+    );
+    assert!(text.contains(&format!("1 error, 1 warning, in {findings} places")), "{text}");
+}
+
+#[test]
+fn a_flood_of_reports_is_cut() {
+    let folder = Folder::new();
+    let loads: String = (0..30)
+        .map(|i| format!(".loc 1 {} 5\nld.shared.u32 %r2, [%r3+{}];\n", i + 1, 4 * i))
+        .collect();
+    folder.write("k.ptx", &format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"k.cu\"\n\
+         .visible .entry k() {{\n.reg .b32 %r<9>;\n.shared .align 4 .b8 s[256];\nmov.u32 %r3, s;\n{loads}ret;\n}}\n"
+    ));
+    folder.write("k.toml", ONE);
+    let text = folder.ends(0, &["k.ptx", "--launch", "k.toml", "--schedules", "2"]);
+    assert_eq!(text.matches("warning[uninitialised]").count(), 20, "{text}");
+    assert!(text.contains("10 more reports are not shown; --json has all"), "{text}");
+    assert!(text.contains("no errors, 30 warnings\n"), "{text}");
+}
+
+/// What `vprintf` of compilers looks like, with a format and no arguments.
+const PRINTS: &str = r#".version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);
+.global .align 1 .b8 hi[5] = {104, 105, 27, 10, 0};
+.visible .entry k() {
+    .reg .b64 %rd<4>;
+    mov.u64 %rd1, hi;
+    cvta.global.u64 %rd2, %rd1;
+    mov.u64 %rd3, 0;
+    {
+        .param .b64 p0;
+        .param .b64 p1;
+        .param .b32 q;
+        st.param.b64 [p0], %rd2;
+        st.param.b64 [p1], %rd3;
+        call.uni (q), vprintf, (p0, p1);
+    }
+    ret;
+}
+"#;
+
+#[test]
+fn what_a_kernel_prints_is_shown_once() {
+    let folder = Folder::new();
+    folder.write("k.ptx", PRINTS);
+    folder.write("k.toml", "grid = 2\nblock = 1\n");
+    let common = ["k.ptx", "--launch", "k.toml", "--schedules", "5"];
+    let text = folder.ends(0, &common);
+    let heading = "printed by the kernel in the first schedule:\n    hi\u{FFFD}\n    hi\u{FFFD}\n\nk: 5 schedules";
+    assert!(text.starts_with(heading), "{text}");
+    let json = objects(&folder.ends(0, &[&common[..], &["--json"]].concat()));
+    assert_eq!(json.last().expect("a summary")["printed"], "hi\u{1b}\nhi\u{1b}\n");
+
+    // A run that fails printed too, and did something.
+    folder.replace("k.ptx", "    ret;", "    trap;");
+    folder.write("k.toml", ONE);
+    let text = folder.ends(1, &common);
+    assert!(text.starts_with("printed by the kernel in the first schedule:\n    hi"), "{text}");
+    assert!(!text.contains(" 0 thread-instructions"), "{text}");
+}
+
+#[test]
+fn a_wild_address_is_far_from_everything_and_an_empty_buffer_has_no_bytes() {
+    let folder = Folder::new();
+    let launch = |elements, from| {
+        format!(
+            "grid = 1\nblock = 1\narguments = [{from}]\n[buffer.w]\ntype = \"u32\"\nelements = {elements}\n"
+        )
+    };
+    let text = folder.small(1, "outside", &launch(0, "{ pointer = \"w\" }"), &[]);
+    assert!(text.contains("behind the allocation of 0 bytes"), "{text}");
+    let text = folder.small(1, "outside", &launch(32, "{ u64 = 0x7FFF_FFFF_FFFF_FF00 }"), &[]);
+    assert!(
+        text.contains("far outside of every allocation; the nearest one below has 128 bytes"),
+        "{text}"
+    );
 }
 
 #[test]

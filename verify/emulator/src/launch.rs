@@ -289,6 +289,10 @@ pub struct Report {
 pub struct After {
     /// Hazards that were found before a run failed; those of one that did not are in its report.
     pub hazards: Vec<Hazard>,
+    /// Thread-instructions executed.
+    pub instructions: u64,
+    /// What the device printed before a run failed; of one that did not it is in its report.
+    pub output: String,
     /// What it decided, if that was to be kept.
     pub decisions: Vec<Decision>,
     /// What ran when, if that was to be recorded.

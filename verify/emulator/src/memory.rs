@@ -24,6 +24,9 @@ pub(crate) const FRESH: u8 = 0xFF;
 /// Free space between allocations, so that a run past the end of one hits nothing.
 const GUARD: u64 = 256;
 
+/// Bytes behind an allocation from which on an address has nothing to do with it.
+const FAR: u64 = 1 << 30;
+
 #[derive(Clone, Copy, Debug)]
 struct Allocation {
     start: u64,
@@ -174,6 +177,11 @@ impl Memory {
             return Ok(());
         }
         let detail = match before {
+            Some(a) if address.saturating_sub(a.start + a.bytes) > FAR => format!(
+                "the address is far outside of every allocation; the nearest one below has {} \
+                 bytes at {:#x}",
+                a.bytes, a.start
+            ),
             Some(a) => {
                 let past = address.saturating_add(bytes).saturating_sub(a.start + a.bytes);
                 format!(

@@ -187,6 +187,8 @@ impl<'p> Grid<'p> {
     pub fn end(&mut self) -> After {
         After {
             hazards: self.hazards(),
+            instructions: self.world.instructions,
+            output: std::mem::take(&mut self.world.output),
             decisions: self.world.rng.recorded(),
             trace: self.world.trace.take().map(|trace| {
                 trace.end(|slot| {

@@ -5,6 +5,7 @@
 //! people ([`report`]), for programs (`--json`, an object a line) and for code hosts ([`sarif`]).
 
 pub mod element;
+mod group;
 mod report;
 mod sarif;
 mod search;
@@ -70,7 +71,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DECISIONS", conflicts_with = "replay")]
     exhaust: Option<usize>,
 
-    /// Write the fewest decisions that still show the first error
+    /// Write the decisions of the first failing schedule, reduced to as few as a short search finds
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 

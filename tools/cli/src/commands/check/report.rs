@@ -16,11 +16,21 @@ use baton_emulator::{Severity, Site};
 use baton_ptx::lines::Frame;
 use serde_json::{Value, json};
 
+use super::group::{self, groups};
 use super::search::{Entry, Finding, Outcome};
 use crate::repository::Repository;
 
 /// Waiters of a deadlock that are shown in the source.
 const WAITERS: usize = 6;
+
+/// Reports that are shown; programs get all findings.
+const SHOWN: usize = 20;
+
+/// PTX lines that a report lists of the places that it stands for.
+const LISTED: usize = 20;
+
+/// Lines of the kernel's output that are shown.
+const PRINTED: usize = 100;
 
 /// An outcome with the texts that it is about.
 pub struct Report<'a> {
@@ -101,13 +111,41 @@ impl<'a> Report<'a> {
         let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
         let mut text = String::new();
-        for entry in &self.outcome.entries {
-            let _ = writeln!(text, "{}\n", self.entry(&renderer, entry));
+        text += &self.printed();
+        let groups = groups(self.outcome);
+        for group in groups.iter().take(SHOWN) {
+            let _ = writeln!(text, "{}\n", self.group(&renderer, group));
         }
-        text + &self.summary(again)
+        if groups.len() > SHOWN {
+            let _ = writeln!(
+                text,
+                "{} more reports are not shown; --json has all\n",
+                groups.len() - SHOWN
+            );
+        }
+        text + &self.summary(&groups, again)
     }
 
-    fn entry(&self, renderer: &Renderer, entry: &Entry) -> String {
+    /// What the kernel printed, as it may be shown on a terminal.
+    fn printed(&self) -> String {
+        let printed = &self.outcome.printed;
+        if printed.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from("printed by the kernel in the first schedule:\n");
+        for line in printed.lines().take(PRINTED) {
+            let plain = |c: char| if c.is_control() && c != '\t' { '\u{FFFD}' } else { c };
+            let _ = writeln!(text, "    {}", line.chars().map(plain).collect::<String>());
+        }
+        let more = printed.lines().count().saturating_sub(PRINTED);
+        if more != 0 {
+            let _ = writeln!(text, "    … and {more} more lines; --json has all");
+        }
+        text + "\n"
+    }
+
+    fn group(&self, renderer: &Renderer, of: &group::Group) -> String {
+        let entry = of.shown;
         let finding = &entry.finding;
         let level = match finding.severity() {
             Severity::Error => Level::ERROR,
@@ -169,23 +207,31 @@ impl<'a> Report<'a> {
             }
         };
         group = group.element(Level::NOTE.message(count));
+        if let Some(others) = of.others(LISTED) {
+            group = group.element(Level::NOTE.message(others));
+        }
         if let Some(fix) = fix(finding) {
             group = group.element(Level::HELP.message(fix));
         }
         renderer.render(&[group])
     }
 
-    fn summary(&self, again: &str) -> String {
+    fn summary(&self, groups: &[group::Group], again: &str) -> String {
         let outcome = self.outcome;
-        let errors = outcome.errors().count();
-        let warnings = outcome.entries.len() - errors;
+        let error = |group: &&group::Group| group.shown.finding.severity() == Severity::Error;
+        let errors = groups.iter().filter(error).count();
+        let warnings = groups.len() - errors;
+        let places = match outcome.entries.len() {
+            all if all == groups.len() => String::new(),
+            all => format!(", in {all} places"),
+        };
         let runs = match outcome.schedules {
             1 => "1 schedule".to_owned(),
             many => format!("{many} schedules"),
         };
         let strict = if self.strict { ", strictly" } else { "" };
         let mut text = format!(
-            "{}: {runs}{strict}, {} thread-instructions: {}, {}\n",
+            "{}: {runs}{strict}, {} thread-instructions: {}, {}{places}\n",
             self.kernel,
             outcome.instructions,
             counted(errors, "error"),
@@ -225,6 +271,7 @@ impl<'a> Report<'a> {
             "thread_instructions": outcome.instructions,
             "errors": errors,
             "warnings": outcome.entries.len() - errors,
+            "printed": outcome.printed,
             "complete": outcome.complete,
             "least": outcome.log.as_ref().map(|least| json!({
                 "seed": least.log.seed,

@@ -43,11 +43,15 @@ pub fn log(report: &Report) -> Value {
 
 fn descriptor(report: &Report, rule: &str) -> Value {
     let of_rule = report.outcome.entries.iter().find(|entry| entry.finding.rule() == rule);
-    let text = of_rule.map_or_else(String::new, |entry| message(&entry.finding));
+    let (short, full) = match (word(rule), text(rule)) {
+        (Some((short, full)), _) => (short.to_owned(), full.to_owned()),
+        (None, Some(text)) => (format!("Rule {rule} of docs/rules.md"), text),
+        (None, None) => (format!("Rule {rule}"), format!("Rule {rule}")),
+    };
     let mut descriptor = json!({
         "id": rule,
-        "shortDescription": { "text": summary(rule) },
-        "fullDescription": { "text": text },
+        "shortDescription": { "text": short },
+        "fullDescription": { "text": full },
     });
     if let Some(help) = of_rule.and_then(|entry| fix(&entry.finding)) {
         descriptor["help"] = json!({ "text": help });
@@ -55,18 +59,53 @@ fn descriptor(report: &Report, rule: &str) -> Value {
     descriptor
 }
 
-fn summary(rule: &str) -> String {
-    match rule {
-        "deadlock" => "Nothing can run any more".to_owned(),
-        "endless" => "A run does not end".to_owned(),
-        "wrong-result" => "A result differs from what was expected".to_owned(),
-        "uninitialised" => "Memory is read that nothing wrote".to_owned(),
-        "out-of-bounds" => "An access lies outside of its memory".to_owned(),
-        "misaligned" => "An address is not aligned".to_owned(),
-        "trap" | "assertion" => "The kernel stopped itself".to_owned(),
-        "fault" => "An instruction did what it must not".to_owned(),
-        rule => format!("Rule {rule} of docs/rules.md"),
-    }
+/// What a word means that stands for a rule.
+fn word(rule: &str) -> Option<(&'static str, &'static str)> {
+    Some(match rule {
+        "deadlock" => (
+            "Nothing can run any more",
+            "Every thread that has not ended waits for something that none of the others can do.",
+        ),
+        "endless" => (
+            "A run does not end",
+            "A run reached the limit of thread-instructions that its launch description sets.",
+        ),
+        "wrong-result" => (
+            "A result differs from what was expected",
+            "A buffer does not hold what the launch description expects behind the launch.",
+        ),
+        "uninitialised" => (
+            "Memory is read that nothing wrote",
+            "A thread read bytes that neither the host nor any thread had written.",
+        ),
+        "out-of-bounds" => (
+            "An access lies outside of its memory",
+            "An instruction addressed bytes that no allocation, variable or window holds.",
+        ),
+        "misaligned" => (
+            "An address is not aligned",
+            "An instruction needs an address that is a multiple of the size of its access.",
+        ),
+        "trap" => ("The kernel stopped itself", "The kernel executed `trap` or `brkpt`."),
+        "assertion" => ("The kernel stopped itself", "A device assertion failed."),
+        "fault" => (
+            "An instruction did what it must not",
+            "An instruction was executed in a way that PTX does not allow; the run ended there.",
+        ),
+        _ => return None,
+    })
+}
+
+/// The table of all rules.
+const RULES: &str = include_str!("../../../../../docs/rules.md");
+
+/// The text of a rule in the table.
+fn text(rule: &str) -> Option<String> {
+    RULES.lines().find_map(|line| {
+        let mut cells = line.strip_prefix('|')?.split('|');
+        let text = (cells.next()?.trim() == rule).then(|| cells.next())??;
+        Some(text.trim().to_owned())
+    })
 }
 
 fn result(report: &Report, entry: &Entry, rules: &[String]) -> Value {
@@ -96,9 +135,9 @@ fn result(report: &Report, entry: &Entry, rules: &[String]) -> Value {
             "region": { "startLine": 1 },
         }}));
     }
-    let mut text = message(finding);
+    let mut said = message(finding);
     if let Some(fix) = fix(finding) {
-        text += &format!(". Fix: {fix}");
+        said += &format!(". Fix: {fix}");
     }
     let mut hash = DefaultHasher::new();
     (finding.key(), finding.site().map(|site| &site.text)).hash(&mut hash);
@@ -109,7 +148,7 @@ fn result(report: &Report, entry: &Entry, rules: &[String]) -> Value {
             Severity::Error => "error",
             Severity::Warning => "warning",
         },
-        "message": { "text": text },
+        "message": { "text": said },
         "locations": locations,
         "relatedLocations": related,
         "partialFingerprints": { "batonFinding/v1": format!("{:016x}", hash.finish()) },
@@ -181,6 +220,19 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_rule_of_the_table_has_its_text() {
+        let rows = RULES.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next());
+        let rules: Vec<&str> = rows
+            .filter(|name| name.len() > 1 && name[1..].bytes().all(|c| c.is_ascii_digit()))
+            .collect();
+        assert!(rules.len() > 60, "{rules:?}");
+        for rule in rules {
+            assert!(text(rule).is_some_and(|text| text.len() > 20), "{rule}");
+        }
+        assert_eq!(text("A99"), None);
+    }
 
     #[test]
     fn paths_become_uris() {

@@ -1,6 +1,6 @@
 //! Many schedules of one launch: what each finds, and the fewest decisions that show the first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -137,6 +137,8 @@ pub struct Run {
     pub instructions: u64,
     /// What ran when, if that was asked for.
     pub trace: Option<Trace>,
+    /// What the kernel printed.
+    pub printed: String,
     decisions: Vec<Decision>,
 }
 
@@ -149,11 +151,15 @@ impl Case {
         match machine.launch(&self.program, &launch) {
             Ok(report) => {
                 run.instructions = report.instructions;
+                run.printed = report.output;
                 run.findings.extend(report.hazards.into_iter().map(|h| Finding::Hazard(h.into())));
                 run.findings.extend(self.compare(&machine, &addresses)?);
             }
             Err(error) => {
-                let hazards = machine.after().hazards.iter().cloned();
+                let after = machine.after();
+                run.instructions = after.instructions;
+                run.printed.clone_from(&after.output);
+                let hazards = after.hazards.iter().cloned();
                 run.findings.extend(hazards.map(|h| Finding::Hazard(h.into())));
                 run.findings.push(match error {
                     Error::Fault(failure) if matches!(failure.fault, Fault::Unknown { .. }) => {
@@ -220,6 +226,8 @@ pub struct Outcome {
     pub instructions: u64,
     /// Of the first that failed, with as few decisions as were found.
     pub log: Option<Least>,
+    /// What the kernel printed in the first schedule.
+    pub printed: String,
     /// Of an exhaustive search, whether it was complete.
     pub complete: Option<bool>,
 }
@@ -239,17 +247,52 @@ impl Outcome {
         self.entries.iter().filter(|entry| entry.finding.severity() == Severity::Error)
     }
 
-    fn new(found: BTreeMap<Key, Entry>, schedules: u64, instructions: u64) -> Outcome {
-        let mut entries: Vec<Entry> = found.into_values().collect();
+    fn new(found: Found) -> Outcome {
+        let Found { entries, schedules, instructions, printed } = found;
+        let mut entries: Vec<Entry> = entries.into_values().collect();
         entries.sort_by_key(|entry| {
             let warning = entry.finding.severity() == Severity::Warning;
             (warning, entry.finding.site().map_or(u32::MAX, |site| site.line))
         });
-        Outcome { entries, schedules, instructions, ..Outcome::default() }
+        Outcome { entries, schedules, instructions, printed, ..Outcome::default() }
     }
 }
 
-type Found = (BTreeMap<Key, Entry>, u64, u64);
+/// What some schedules found.
+#[derive(Default)]
+struct Found {
+    entries: BTreeMap<Key, Entry>,
+    schedules: u64,
+    instructions: u64,
+    printed: String,
+}
+
+impl Found {
+    /// What both found together; `self` has the earlier seeds.
+    fn join(mut self, later: Found) -> Found {
+        for (key, entry) in later.entries {
+            match self.entries.entry(key) {
+                btree_map::Entry::Vacant(place) => {
+                    place.insert(entry);
+                }
+                btree_map::Entry::Occupied(mut place) => {
+                    let kept = place.get_mut();
+                    let schedules = kept.schedules + entry.schedules;
+                    if entry.seed < kept.seed {
+                        *kept = entry;
+                    }
+                    kept.schedules = schedules;
+                }
+            }
+        }
+        if self.schedules == 0 {
+            self.printed = later.printed;
+        }
+        self.schedules += later.schedules;
+        self.instructions += later.instructions;
+        self
+    }
+}
 
 fn add(found: &mut BTreeMap<Key, Entry>, run: Run, seed: u64) {
     let mut seen = Vec::new();
@@ -280,58 +323,44 @@ pub fn schedules(
     let endless = AtomicBool::new(false);
     let done = AtomicU64::new(0);
     let one = |seed: u64| -> Result<Found, Error> {
-        let mut found = BTreeMap::new();
         if endless.load(Ordering::Relaxed) {
-            return Ok((found, 0, 0));
+            return Ok(Found::default());
         }
         let run = case.run(Options { seed, ..options.clone() })?;
         if run.findings.iter().any(|f| matches!(f, Finding::Endless { .. })) {
             endless.store(true, Ordering::Relaxed);
         }
-        let instructions = run.instructions;
-        add(&mut found, run, seed);
+        let found = single(run, seed, seed == options.seed);
         progress.done(done.fetch_add(1, Ordering::Relaxed) + 1);
-        Ok((found, 1, instructions))
+        Ok(found)
     };
-    let join = |mut a: Found, b: Found| {
-        for (key, entry) in b.0 {
-            match a.0.entry(key) {
-                std::collections::btree_map::Entry::Vacant(place) => {
-                    place.insert(entry);
-                }
-                std::collections::btree_map::Entry::Occupied(mut place) => {
-                    let kept = place.get_mut();
-                    let schedules = kept.schedules + entry.schedules;
-                    if entry.seed < kept.seed {
-                        *kept = entry;
-                    }
-                    kept.schedules = schedules;
-                }
-            }
-        }
-        Ok((a.0, a.1 + b.1, a.2 + b.2))
-    };
-    let mut all: Found = (BTreeMap::new(), 0, 0);
+    let mut all = Found::default();
     let mut first = 0;
     while first < count && !endless.load(Ordering::Relaxed) {
         let end = count.min(first + CHUNK);
         let found = (first..end)
             .into_par_iter()
             .map(|i| one(options.seed.wrapping_add(i)))
-            .try_reduce(|| (BTreeMap::new(), 0, 0), join)?;
-        all = join(all, found)?;
+            .try_reduce(Found::default, |a, b| Ok(a.join(b)))?;
+        all = all.join(found);
         first = end;
     }
-    Ok(Outcome::new(all.0, all.1, all.2))
+    Ok(Outcome::new(all))
+}
+
+/// What one run found; what it printed is kept of the first only.
+fn single(mut run: Run, seed: u64, first: bool) -> Found {
+    let printed = if first { std::mem::take(&mut run.printed) } else { String::new() };
+    let mut found =
+        Found { schedules: 1, instructions: run.instructions, printed, ..Found::default() };
+    add(&mut found.entries, run, seed);
+    found
 }
 
 /// Runs decisions that are given.
 pub fn replay(case: &Case, options: &Options) -> Result<Outcome, Error> {
     let run = case.run(options.clone())?;
-    let instructions = run.instructions;
-    let mut found = BTreeMap::new();
-    add(&mut found, run, options.seed);
-    Ok(Outcome::new(found, 1, instructions))
+    Ok(Outcome::new(single(run, options.seed, true)))
 }
 
 /// Runs all combinations of at most `deviations` decisions that are not plain, at most `runs`,
@@ -343,8 +372,8 @@ pub fn exhaust(
     runs: usize,
     progress: &Progress,
 ) -> Result<Outcome, Error> {
-    let mut found = BTreeMap::new();
-    let (mut instructions, mut done, mut broken) = (0, 0, None);
+    let mut found = Found::default();
+    let mut broken = None;
     let searched = explore::exhaust(deviations, runs, |decisions| {
         let replay = Some(decisions.to_vec());
         match case.run(Options { replay, record: true, ..options.clone() }) {
@@ -353,12 +382,11 @@ pub fn exhaust(
                 (true, Vec::new())
             }
             Ok(mut run) => {
-                instructions += run.instructions;
-                done += 1;
-                progress.done(done);
                 let decided = std::mem::take(&mut run.decisions);
                 let failed = run.findings.iter().any(|f| f.severity() == Severity::Error);
-                add(&mut found, run, options.seed);
+                let first = found.schedules == 0;
+                found = std::mem::take(&mut found).join(single(run, options.seed, first));
+                progress.done(found.schedules);
                 (failed, decided)
             }
         }
@@ -366,7 +394,7 @@ pub fn exhaust(
     if let Some(error) = broken {
         return Err(error);
     }
-    let mut outcome = Outcome::new(found, searched.runs as u64, instructions);
+    let mut outcome = Outcome::new(found);
     outcome.complete = Some(searched.complete);
     outcome.log = searched
         .failed

@@ -138,7 +138,7 @@ impl Setup {
     pub fn prepare(&self, machine: &mut Machine) -> Result<(Launch, Vec<u64>), Error> {
         let mut addresses = Vec::new();
         for buffer in &self.buffers {
-            let address = machine.alloc(buffer.bytes.max(1), ALIGNMENT)?;
+            let address = machine.alloc(buffer.bytes, ALIGNMENT)?;
             if let Some(initial) = &buffer.initial {
                 machine.write(address, initial)?;
             }
