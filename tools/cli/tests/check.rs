@@ -492,9 +492,9 @@ fn what_cannot_be_used_is_said_with_its_place_and_a_way_out() {
         "tile_by_value",
         "grid = 1\nblock = 1\narguments = [{ tensor_map = \"m\" }, { pointer = \"w\" }]\n[buffer.w]\ntype = \"u8\"\nelements = 16\n\
          [tensor_map.m]\nbuffer = \"w\"\ntype = \"u8\"\ndims = [16, 2]\nbox = [16, 2]",
-        &["launch.toml:7:1: the tensor ends 32 bytes behind the start of `w`, which has 16"],
+        &["launch.toml:10:8: the tensor ends 32 bytes behind the start of `w`, which has 16"],
     );
-    refuse("unknown", ONE, &["frobnicate.u32 7", "small.ptx", "PTX line 44"]);
+    refuse("unknown", ONE, &["small.ptx:44:5: unknown instruction: frobnicate.u32 7"]);
     refuse(
         "stuck",
         "grid = 1\nblock = 1\ncluster = 16\n",
@@ -510,12 +510,64 @@ fn what_cannot_be_used_is_said_with_its_place_and_a_way_out() {
     assert!(message.contains("bad.ptx"), "{message}");
     fs::write(folder.path("binary.ptx"), [0xFF, 0xFE]).expect("a writable folder");
     let message = folder.ends(2, &["binary.ptx", "--launch", "launch.toml"]);
-    assert!(message.contains("is no text"), "{message}");
+    assert!(message.contains("binary.ptx:1:1: this is no text"), "{message}");
+    assert!(message.contains("save it as UTF-8"), "{message}");
+    fs::write(folder.path("a.cubin"), *b"\x7fELF\x02\n\xff").expect("a writable folder");
+    let message = folder.ends(2, &["a.cubin", "--launch", "launch.toml"]);
+    assert!(message.contains("a.cubin:2:1:") && message.contains("cuobjdump -ptx"), "{message}");
     let message = folder.ends(
         2,
         &["small.ptx", "--kernel", "stuck", "--launch", "smooth.toml", "--replay", "smooth.cu"],
     );
     assert!(message.contains("smooth"), "{message}");
+}
+
+#[test]
+fn ptx_that_cannot_be_used_is_said_with_its_place() {
+    let folder = Folder::new();
+    folder.write("launch.toml", ONE);
+    let header = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    let kernel = ".visible .entry k() {\n    ret;\n}\n";
+    for (text, words) in [
+        (header.to_owned(), "bad.ptx:3:1: the text ends here and has no kernel"),
+        (String::new(), "bad.ptx:1:1: the text ends here and has no kernel"),
+        (
+            format!("{header}{kernel}  /* open\n"),
+            "bad.ptx:7:3: found `/*`, expected `*/` before the end of the text",
+        ),
+        (format!("{header}{kernel}{kernel}"), "bad.ptx:7:17: a second body of `k`"),
+        (
+            format!("{header}.shared .b8 s[300000];\n{kernel}"),
+            "bad.ptx:4:13: found `s` of 300000 bytes, expected at most 232448 bytes",
+        ),
+    ] {
+        folder.write("bad.ptx", &text);
+        let message = folder.ends(2, &["bad.ptx", "--launch", "launch.toml"]);
+        assert!(message.starts_with(&format!("error: {words}")), "{message}");
+    }
+}
+
+#[test]
+fn a_description_is_not_repeated_at_length() {
+    let folder = Folder::new();
+    let long = "x".repeat(1 << 20);
+    let message = folder.small(2, "stuck", &format!("{long} = 1\n{ONE}"), &[]);
+    assert!(message.contains("launch.toml:1:1: unknown field `xxx"), "{message}");
+    assert!(message.len() < 1500, "{} bytes", message.len());
+}
+
+#[test]
+fn a_grid_that_no_run_gets_through_is_refused() {
+    let folder = Folder::new();
+    let refused = |launch: &str, words: &str| {
+        let message = folder.small(2, "endless", launch, &[]);
+        assert!(message.contains(words), "{message}");
+    };
+    refused("grid = 2147483647\nblock = 1", "launch.toml:1:8: the grid has 2147483647 CTAs");
+    refused(
+        "grid = 1000\nblock = 32\nsteps = 31999",
+        "launch.toml:1:8: the launch has 32000 threads",
+    );
 }
 
 #[test]

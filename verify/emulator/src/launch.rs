@@ -97,7 +97,10 @@ pub struct Program {
 }
 
 /// Refuses variables that no device has room for, before anything counts with their sizes.
-fn in_limits<'a>(variables: impl Iterator<Item = &'a ptx::Variable>) -> Result<(), String> {
+fn in_limits<'a>(
+    module: &ptx::Module,
+    variables: impl Iterator<Item = &'a ptx::Variable>,
+) -> Result<(), ptx::ParseError> {
     for variable in variables {
         let limit = match variable.space {
             // What PTX allows a thread (ISA 5.1.5).
@@ -106,13 +109,14 @@ fn in_limits<'a>(variables: impl Iterator<Item = &'a ptx::Variable>) -> Result<(
             ptx::Space::Const => 64 << 10,
             _ => 16 << 30,
         };
-        if variable.bytes.is_some_and(|bytes| bytes > limit) {
-            return Err(format!(
-                "line {}: `{}` has {} bytes, and a variable of its space has at most {limit}",
-                variable.line,
-                variable.name,
-                variable.bytes.unwrap_or(0)
-            ));
+        if let Some(bytes) = variable.bytes.filter(|&bytes| bytes > limit) {
+            return Err(ptx::ParseError {
+                name: module.name.clone(),
+                line: variable.line,
+                column: module.column(variable.line, &variable.name),
+                found: format!("`{}` of {bytes} bytes", variable.name),
+                expected: format!("at most {limit} bytes in a variable of its space"),
+            });
         }
     }
     Ok(())
@@ -129,8 +133,7 @@ impl Program {
         }
         for function in &module.functions {
             let locals = function.body.iter().flat_map(|body| &body.variables);
-            in_limits(locals.chain(&module.variables))
-                .map_err(|problem| Error::Load { module: name.into(), problem })?;
+            in_limits(&module, locals.chain(&module.variables))?;
         }
         let mut names = Names {
             functions: HashMap::new(),

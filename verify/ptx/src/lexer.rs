@@ -40,12 +40,23 @@ fn word_part(c: u8) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, b'_' | b'$')
 }
 
-/// Splits `text` into tokens, the last one [`Kind::End`], and the comments that are kept.
-pub(crate) fn tokens(text: &str) -> (Vec<Token>, Vec<Comment>) {
+/// What a text consists of.
+pub(crate) struct Tokens {
+    /// The last one is [`Kind::End`].
+    pub tokens: Vec<Token>,
+    /// Those that are kept.
+    pub comments: Vec<Comment>,
+    /// The opening of a comment that the text ends in.
+    pub unclosed: Option<Token>,
+}
+
+/// Splits `text` into tokens.
+pub(crate) fn tokens(text: &str) -> Tokens {
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(0);
     let mut tokens = Vec::with_capacity(bytes.len() / 4);
     let mut comments = Vec::new();
+    let mut unclosed = None;
     let mut line = 1u32;
     let mut i = 0;
     while i < bytes.len() {
@@ -74,6 +85,10 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token>, Vec<Comment>) {
                 while i < bytes.len() && !(bytes[i] == b'*' && at(i + 1) == b'/') {
                     line += u32::from(bytes[i] == b'\n');
                     i += 1;
+                }
+                if i == bytes.len() {
+                    let (kind, start) = (Kind::Mark(b'/'), start as u32);
+                    unclosed = Some(Token { kind, start, end: start + 2, line: start_line });
                 }
                 i = (i + 2).min(bytes.len());
                 continue;
@@ -130,5 +145,5 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token>, Vec<Comment>) {
     }
     let end = bytes.len() as u32;
     tokens.push(Token { kind: Kind::End, start: end, end, line });
-    (tokens, comments)
+    Tokens { tokens, comments, unclosed }
 }

@@ -5,7 +5,7 @@
 //! it holds.
 
 use crate::error::ParseError;
-use crate::lexer::{Kind, Token, tokens};
+use crate::lexer::{Kind, Token, Tokens, tokens};
 use crate::tree::*;
 use std::collections::HashMap;
 
@@ -24,8 +24,11 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<Module, ParseError> {
             expected: "a text of less than 4 GiB".into(),
         });
     }
-    let (tokens, comments) = tokens(text);
+    let Tokens { tokens, comments, unclosed } = tokens(text);
     let mut parser = Parser { text, name, tokens, at: 0, scopes: Vec::new(), depth: 0 };
+    if let Some(comment) = unclosed {
+        return parser.error_at(comment, "`*/` before the end of the text");
+    }
     let mut module = Module {
         name: name.into(),
         version: (0, 0),

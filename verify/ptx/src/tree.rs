@@ -446,6 +446,23 @@ pub enum Base {
 }
 
 impl Module {
+    /// The column of a name or an instruction in a line of the source, from 1 and in characters;
+    /// of the first thing in the line, if it is not there.
+    pub fn column(&self, line: u32, text: &str) -> u32 {
+        let line = self.source.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+        let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%');
+        let whole = |&(at, found): &(usize, &str)| {
+            let (before, after) = (&line[..at], &line[at + found.len()..]);
+            !(found.starts_with(word) && before.ends_with(word)
+                || found.ends_with(word) && after.starts_with(word))
+        };
+        let at = match line.match_indices(text).find(whole) {
+            Some((at, _)) => at,
+            None => line.len() - line.trim_start().len(),
+        };
+        line[..at].chars().count() as u32 + 1
+    }
+
     /// Reads a module. `name` is what errors call the text.
     pub fn parse(text: &str, name: &str) -> Result<Module, crate::ParseError> {
         crate::parser::parse(text, name)

@@ -12,18 +12,20 @@ mod search;
 mod setup;
 pub mod spec;
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use baton_emulator::explore::Log;
 use baton_emulator::{Error, Fault, Options, Program, Schedule};
+use baton_ptx::Module;
 use baton_ptx::lines::LineTable;
 use clap::{Args, ValueEnum};
 
 use self::report::Report;
 use self::search::{Case, Least};
 use self::setup::Setup;
-use self::spec::{Spec, SpecError};
+use self::spec::{Spec, SpecError, cut};
 use crate::progress::Progress;
 use crate::{Failure, Result, exit_code, output};
 
@@ -32,6 +34,9 @@ const STEPS: u64 = 1_000_000_000;
 
 /// Runs of an exhaustive search at most, unless `--schedules` says otherwise.
 const EXHAUSTIVE: u64 = 100_000;
+
+/// Characters of a line of a description that a message repeats.
+const QUOTED: usize = 120;
 
 /// `baton check`.
 #[derive(Debug, Args)]
@@ -186,7 +191,7 @@ impl Arguments {
         let seed = options.seed;
         let run = case
             .run(Options { trace: true, ..options })
-            .map_err(|error| cannot_run(&self.file, &error))?;
+            .map_err(|error| cannot_run(&self.file, Some(case.program.module()), &error))?;
         let Some(trace) = run.trace else { return Ok(()) };
         if let Some(file) = &self.trace {
             write(file, &trace.chrome())?;
@@ -203,19 +208,26 @@ impl Arguments {
     }
 
     fn search(&self, case: &Case, kernel: &str, options: &Options) -> Result<search::Outcome> {
-        let cannot = |error: Error| cannot_run(&self.file, &error);
+        let module = case.program.module();
+        let cannot = |error: Error| cannot_run(&self.file, Some(module), &error);
         if self.replay.is_some() {
             return search::replay(case, options).map_err(cannot);
         }
         let task = format!("checking {kernel}");
+        let waiting = format!(
+            "each is ended after {} thread-instructions at the latest",
+            options.step_limit.unwrap_or(STEPS)
+        );
         if let Some(deviations) = self.exhaust {
             let most = self.schedules.unwrap_or(EXHAUSTIVE);
             let progress = Progress::counted(task, most);
+            progress.step(&waiting);
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             return search::exhaust(case, options, deviations, most, &progress).map_err(cannot);
         }
         let count = self.schedules.unwrap_or(100);
         let progress = Progress::counted(task, count);
+        progress.step(waiting);
         let mut outcome = search::schedules(case, options, count, &progress).map_err(cannot)?;
         let first = outcome.errors().min_by_key(|entry| entry.seed).cloned();
         if let Some(first) = first {
@@ -229,9 +241,17 @@ impl Arguments {
     fn case(&self, ptx: &str) -> Result<(Case, String)> {
         let name = self.file.display().to_string();
         let program = Program::load(ptx, &name, self.lines()?)
-            .map_err(|error| cannot_run(&self.file, &error))?;
+            .map_err(|error| cannot_run(&self.file, None, &error))?;
+        once_each(&name, program.module())?;
         let kernels: Vec<String> = program.kernels().map(str::to_owned).collect();
         let kernel = match (&self.kernel, &kernels[..]) {
+            (_, []) => {
+                let last = ptx.lines().count().max(1);
+                return Err(Failure::usage(format!(
+                    "{name}:{last}:1: the text ends here and has no kernel"
+                ))
+                .help("a kernel is an `.entry` with a body; was the file written to its end?"));
+            }
             (Some(kernel), all) if all.contains(kernel) => kernel.clone(),
             (Some(kernel), all) => {
                 let near = all.iter().max_by(|a, b| {
@@ -297,16 +317,45 @@ impl Arguments {
     }
 }
 
+/// Refuses functions that have two bodies.
+fn once_each(file: &str, module: &Module) -> Result<()> {
+    let mut lines = HashMap::new();
+    for function in module.functions.iter().filter(|function| function.body.is_some()) {
+        let (name, line) = (&function.name, function.line);
+        if let Some(first) = lines.insert(name, line) {
+            let column = module.column(line, name);
+            return Err(Failure::usage(format!(
+                "{file}:{line}:{column}: a second body of `{name}`"
+            ))
+            .because(format!("the first is in line {first}"))
+            .help("a module has one function of a name; rename or remove one of them"));
+        }
+    }
+    Ok(())
+}
+
 fn list(kernels: &[String]) -> String {
-    if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") }
+    kernels.join(", ")
 }
 
 fn text(file: &Path) -> Result<String> {
     let bytes = fs::read(file).map_err(|error| Failure::file("read", file, &error))?;
     String::from_utf8(bytes).map_err(|error| {
-        let place = error.utf8_error().valid_up_to();
-        Failure::usage(format!("`{}` is no text", file.display()))
-            .because(format!("byte {place} is not part of a character in UTF-8"))
+        let (before, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+        let before = String::from_utf8_lossy(before);
+        let line = 1 + before.matches('\n').count();
+        let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
+        let help = match error.as_bytes() {
+            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "this begins as UTF-16 does; save it as UTF-8",
+            [0x7F, b'E', b'L', b'F', ..] | [0x50, 0xED, 0x55, 0xBA, ..] => {
+                "this is compiled code; `cuobjdump -ptx` prints the PTX in it, where there is some"
+            }
+            _ => "save it as UTF-8",
+        };
+        let byte = rest.first().copied().unwrap_or_default();
+        Failure::usage(format!("{}:{line}:{column}: this is no text", file.display()))
+            .because(format!("the byte {byte:#04x} is not part of a character in UTF-8"))
+            .help(help)
     })
 }
 
@@ -329,20 +378,30 @@ fn not_a_spec(file: &Path, source: &str, error: &SpecError) -> Failure {
     let failure = Failure::usage(format!("{place}: {}", error.problem)).help(&error.help);
     match source.lines().nth(line - 1) {
         Some(text) if !text.trim().is_empty() => {
-            failure.because(format!("it says `{}`", text.trim()))
+            let near = text.chars().skip(column.saturating_sub(QUOTED / 2));
+            let near = cut(&near.collect::<String>(), QUOTED);
+            failure.because(format!("it says `{}`", near.trim()))
         }
         _ => failure,
     }
 }
 
 /// What is no finding about the kernel.
-fn cannot_run(file: &Path, error: &Error) -> Failure {
-    let failure = Failure::usage(format!("`{}` cannot be run", file.display())).because(error);
+fn cannot_run(file: &Path, module: Option<&Module>, error: &Error) -> Failure {
+    let name = file.display();
     match error {
+        Error::Parse(error) => Failure::usage(error.to_string()),
         Error::Fault(failed) if matches!(failed.fault, Fault::Unknown { .. }) => {
-            failure.help("docs/emulator.md lists what the emulator does not execute")
+            let site = &failed.site;
+            let first = site.text.split(' ').next().unwrap_or_default();
+            let column = module.map_or(1, |module| module.column(site.line, first));
+            Failure::usage(format!("{name}:{}:{column}: {}", site.line, failed.fault))
+                .because(format!("{} executed it in `{}`", failed.threads, site.function))
+                .help("docs/emulator.md lists what the emulator does not execute")
         }
-        Error::Launch { .. } => failure.help("change the launch description"),
-        _ => failure,
+        Error::Launch { .. } => Failure::usage(format!("`{name}` cannot be run"))
+            .because(error)
+            .help("change the launch description"),
+        _ => Failure::usage(format!("`{name}` cannot be run")).because(error),
     }
 }

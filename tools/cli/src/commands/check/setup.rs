@@ -14,10 +14,14 @@ use half::{bf16, f16};
 use toml::Spanned;
 
 use super::element::Element;
-use super::spec::{Argument, Buffer, Fill, MEMORY, Spec, SpecError, TensorMap, Word};
+use super::spec::tensor_map::{Key, TensorMap};
+use super::spec::{Argument, Buffer, Fill, MEMORY, Spec, SpecError, Word};
 
 /// Alignment of buffers, as `cudaMalloc` has it.
 const ALIGNMENT: u64 = 256;
+
+/// CTAs of a launch at most.
+const CTAS: u128 = 1 << 22;
 
 /// A launch, ready for any number of devices.
 #[derive(Debug)]
@@ -69,6 +73,7 @@ impl Setup {
         module: &Module,
         kernel: &str,
     ) -> Result<Setup, SpecError> {
+        bounded(spec)?;
         let mut buffers = Vec::new();
         let mut total = 0;
         for (name, buffer) in &spec.buffers {
@@ -148,7 +153,9 @@ impl Setup {
         for parameter in &self.parameters {
             launch.params.push(match parameter {
                 Parameter::Map { map, buffer, by_address } => {
-                    let desc = map.desc(addresses[*buffer] + map.offset).map_err(Error::Host)?;
+                    let desc = map
+                        .desc(addresses[*buffer] + map.offset())
+                        .map_err(|error| Error::Host(error.problem))?;
                     let bytes = encode(&desc).map_err(|error| Error::Host(error.to_string()))?;
                     if *by_address {
                         let address = machine.alloc(TENSOR_MAP_BYTES as u64, ALIGNMENT)?;
@@ -163,6 +170,29 @@ impl Setup {
         }
         Ok((launch, addresses))
     }
+}
+
+/// Refuses a grid that no run could get through.
+fn bounded(spec: &Spec) -> Result<(), SpecError> {
+    let wrong = |problem, help| Err(SpecError::new(spec.grid.span(), problem, help));
+    let (ctas, threads) = (spec.grid.get_ref().volume(), spec.block.get_ref().volume());
+    if ctas > CTAS {
+        return wrong(
+            format!("the grid has {ctas} CTAs"),
+            format!("use at most {CTAS}; the emulator keeps a record of each that has run"),
+        );
+    }
+    let limit = spec.steps.as_ref().map_or(super::STEPS, |steps| *steps.get_ref());
+    if ctas * threads > limit.into() {
+        return wrong(
+            format!(
+                "the launch has {} threads, and a run is ended after {limit} thread-instructions",
+                ctas * threads
+            ),
+            "use a smaller grid, or raise `steps`".to_owned(),
+        );
+    }
+    Ok(())
 }
 
 impl Parameter {
@@ -259,19 +289,17 @@ fn bytes(scalar: &Argument) -> Vec<u8> {
 /// Whether the tensor lies inside its buffer, which the driver cannot know and does not check.
 fn inside(map: &Spanned<TensorMap>, buffer: &Contents) -> Result<(), SpecError> {
     let given = map.get_ref();
-    let wrong = |problem: String, help: &str| SpecError::new(map.span(), problem, help);
-    let desc = given
-        .desc((1 << 36) + given.offset)
-        .map_err(|problem| wrong(problem, "change the tensor map"))?;
+    let desc = given.desc((1 << 36) + given.offset()).map_err(|error| error.at(map))?;
     let rank = desc.rank as usize;
     // Validated: far below 2^128.
     let inner = u128::from(desc.global_dims[0]) * u128::from(desc.data_type.bytes());
     let outer: u128 = (1..rank)
         .map(|i| u128::from(desc.global_dims[i] - 1) * u128::from(desc.global_strides[i - 1]))
         .sum();
-    let end = u128::from(given.offset) + inner + outer;
+    let end = u128::from(given.offset()) + inner + outer;
     if end > u128::from(buffer.bytes) {
-        return Err(wrong(
+        return Err(SpecError::new(
+            given.span(Key::Dims).unwrap_or(map.span()),
             format!(
                 "the tensor ends {end} bytes behind the start of `{}`, which has {}",
                 buffer.name, buffer.bytes

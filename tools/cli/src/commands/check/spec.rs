@@ -1,7 +1,7 @@
 //! The launch description of `baton check`: a TOML file.
 //!
 //! ```toml
-//! grid = 4                      # or [4, 1, 1]
+//! grid = 4                      # or [4, 1, 1]; what is left out is 1
 //! block = 128
 //! cluster = 2                   # left out: what the kernel requires
 //! shared = 4096                 # bytes of dynamic shared memory
@@ -42,14 +42,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use baton_emulator::tensor_map::{
-    DataType, Im2col, Interleave, L2Promotion, MAX_SPATIAL, OobFill, Swizzle, TensorMapDesc,
-    TensorMapError,
-};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
 use toml::Spanned;
 
+use self::tensor_map::TensorMap;
 use super::element::{Element, Number};
+
+pub mod tensor_map;
 
 /// Bytes that all buffers of a launch may have together: every schedule that runs has its own.
 pub const MEMORY: u64 = 1 << 30;
@@ -71,7 +71,7 @@ pub struct SpecError {
 impl SpecError {
     /// An error at a place of the text.
     pub fn new(span: Range<usize>, problem: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { span, problem: problem.into(), help: help.into() }
+        Self { span, problem: bounded(&problem.into()), help: bounded(&help.into()) }
     }
 
     /// Line and column, both from 1; columns count characters.
@@ -79,6 +79,38 @@ impl SpecError {
         let before = text.get(..self.span.start).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or_default();
         (1 + before.matches('\n').count(), 1 + line.chars().count())
+    }
+}
+
+/// Most characters of a name that a message repeats, and of a message.
+const NAME: usize = 60;
+const MESSAGE: usize = 800;
+
+/// A message with long names and a long end left out: a description may hold anything.
+fn bounded(message: &str) -> String {
+    let pieces = message.split('`').enumerate().map(|(i, piece)| match i % 2 {
+        1 => cut(piece, NAME),
+        _ => piece.to_owned(),
+    });
+    cut(&pieces.collect::<Vec<_>>().join("`"), MESSAGE)
+}
+
+/// The first characters of a text.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// What the parser says about a value, in words of a description.
+fn said(message: &str) -> String {
+    let mut parts = message.split('`');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("invalid type: integer "), Some(number), Some(rest)) if rest.contains("128") => {
+            format!("the integer `{number}` does not fit into 64 bits")
+        }
+        _ => message.lines().collect::<Vec<_>>().join("; "),
     }
 }
 
@@ -107,27 +139,51 @@ pub struct Spec {
     pub tensor_maps: BTreeMap<String, Spanned<TensorMap>>,
 }
 
-/// One number, or three.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged, expecting = "a number, or three in brackets, from 0 to 4294967295")]
-pub enum Extent {
-    /// In the first direction.
-    Line(u32),
-    /// In all.
-    Box([u32; 3]),
-}
+/// In all three directions; what is not given is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent([u32; 3]);
 
 impl Extent {
     /// In all directions.
     pub fn get(self) -> [u32; 3] {
-        match self {
-            Extent::Line(x) => [x, 1, 1],
-            Extent::Box(extent) => extent,
-        }
+        self.0
     }
 
-    fn volume(self) -> u128 {
-        self.get().iter().map(|&n| u128::from(n)).product()
+    /// How many in all.
+    pub fn volume(self) -> u128 {
+        self.0.iter().map(|&n| u128::from(n)).product()
+    }
+}
+
+impl<'de> Deserialize<'de> for Extent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Extent, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Extent;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number, or up to three in brackets, from 0 to 4294967295")
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Extent, E> {
+                let wrong = |_| E::invalid_value(Unexpected::Signed(value), &self);
+                Ok(Extent([u32::try_from(value).map_err(wrong)?, 1, 1]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Extent, A::Error> {
+                let (mut extent, mut count) = ([1; 3], 0);
+                while let Some(value) = seq.next_element()? {
+                    let place = extent.get_mut(count);
+                    *place.ok_or_else(|| A::Error::invalid_length(count + 1, &self))? = value;
+                    count += 1;
+                }
+                match count {
+                    0 => Err(A::Error::invalid_length(0, &self)),
+                    _ => Ok(Extent(extent)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Any)
     }
 }
 
@@ -249,174 +305,16 @@ pub enum Word {
     None,
 }
 
-/// Arguments of `cuTensorMapEncodeTiled` or `cuTensorMapEncodeIm2col`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TensorMap {
-    /// Whose memory.
-    pub buffer: String,
-    /// Bytes to element 0.
-    #[serde(default)]
-    pub offset: u64,
-    /// Of an element.
-    #[serde(rename = "type")]
-    pub data_type: MapType,
-    /// Elements in each dimension, innermost first.
-    pub dims: Vec<u64>,
-    /// Bytes from one index to the next in dimensions 1 and up; left out: without gaps.
-    pub strides: Option<Vec<u64>>,
-    /// Of a tile.
-    #[serde(rename = "box")]
-    pub tile: Option<Vec<u32>>,
-    /// Of the map for `im2col` copies.
-    pub im2col: Option<Column>,
-    /// Every how many elements one is taken.
-    pub element_strides: Option<Vec<u32>>,
-    /// Of channels.
-    #[serde(default)]
-    pub interleave: MapInterleave,
-    /// Of shared memory.
-    #[serde(default)]
-    pub swizzle: MapSwizzle,
-    /// Without effect here.
-    #[serde(default)]
-    pub l2_promotion: MapPromotion,
-    /// Of what lies outside.
-    #[serde(default)]
-    pub oob_fill: MapFill,
-}
-
-/// Instead of a box.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Column {
-    /// Lower corner of the bounding box, width first.
-    pub lower: Vec<i32>,
-    /// Upper corner.
-    pub upper: Vec<i32>,
-    /// Channels of a pixel.
-    pub channels: u32,
-    /// Pixels of a copy.
-    pub pixels: u32,
-}
-
-/// Names of what a tensor map takes, each with the enumerator that it is.
-macro_rules! names {
-    ($(#[$doc:meta])* $name:ident is $of:ident: $($(#[$default:ident])? $word:literal = $case:ident),+ $(,)?) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Deserialize)]
-        #[expect(missing_docs, reason = "each name is the driver's")]
-        pub enum $name { $($(#[$default])? #[serde(rename = $word)] $case),+ }
-
-        impl From<$name> for $of {
-            fn from(name: $name) -> $of {
-                match name { $($name::$case => $of::$case),+ }
-            }
-        }
-    };
-}
-
-names! {
-    /// A [`DataType`].
-    MapType is DataType:
-    "u8" = U8, "u16" = U16, "u32" = U32, "i32" = I32, "u64" = U64, "i64" = I64, "f16" = F16,
-    "f32" = F32, "f64" = F64, "bf16" = Bf16, "f32_ftz" = F32Ftz, "tf32" = Tf32,
-    "tf32_ftz" = Tf32Ftz,
-}
-names! {
-    /// An [`Interleave`].
-    #[derive(Default)]
-    MapInterleave is Interleave: #[default] "none" = None, "16b" = B16, "32b" = B32,
-}
-names! {
-    /// A [`Swizzle`].
-    #[derive(Default)]
-    MapSwizzle is Swizzle:
-    #[default] "none" = None, "32b" = B32, "64b" = B64, "128b" = B128,
-    "128b_atom_32b" = B128Atom32, "128b_atom_32b_flip_8b" = B128Atom32Flip8,
-    "128b_atom_64b" = B128Atom64,
-}
-names! {
-    /// An [`L2Promotion`].
-    #[derive(Default)]
-    MapPromotion is L2Promotion:
-    #[default] "none" = None, "64b" = B64, "128b" = B128, "256b" = B256,
-}
-names! {
-    /// An [`OobFill`].
-    #[derive(Default)]
-    MapFill is OobFill: #[default] "zeros" = Zeros, "nan" = Nan,
-}
-
-impl TensorMap {
-    /// The description for the emulator, of a tensor at `address`.
-    pub fn desc(&self, address: u64) -> Result<TensorMapDesc, String> {
-        let data_type = DataType::from(self.data_type);
-        let rank = self.dims.len();
-        let strides = match &self.strides {
-            Some(strides) => strides.clone(),
-            None => packed(&self.dims, data_type.bytes())?,
-        };
-        let wrong = |error: TensorMapError| error.to_string();
-        let mut desc = match (&self.tile, &self.im2col) {
-            (Some(tile), None) => {
-                TensorMapDesc::new(data_type, address, &self.dims, &strides, tile).map_err(wrong)?
-            }
-            (None, Some(column)) => {
-                let corner = |given: &[i32]| -> Result<[i32; MAX_SPATIAL], String> {
-                    if !(3..=5).contains(&rank) || given.len() != rank - 2 {
-                        return Err(format!(
-                            "a corner with {} numbers for {rank} dimensions; an im2col map has 3 \
-                             to 5 dimensions, and a corner two numbers fewer",
-                            given.len()
-                        ));
-                    }
-                    Ok(std::array::from_fn(|i| given.get(i).copied().unwrap_or(0)))
-                };
-                let im2col = Im2col {
-                    lower: corner(&column.lower)?,
-                    upper: corner(&column.upper)?,
-                    channels: column.channels,
-                    pixels: column.pixels,
-                };
-                TensorMapDesc::new_im2col(data_type, address, &self.dims, &strides, im2col)
-                    .map_err(wrong)?
-            }
-            _ => return Err("give either `box` or `im2col`".into()),
-        };
-        if let Some(steps) = &self.element_strides {
-            if steps.len() != rank {
-                return Err(format!("{} element_strides for {rank} dimensions", steps.len()));
-            }
-            desc.element_strides[..rank].copy_from_slice(steps);
-        }
-        desc.interleave = self.interleave.into();
-        desc.swizzle = self.swizzle.into();
-        desc.l2_promotion = self.l2_promotion.into();
-        desc.oob_fill = self.oob_fill.into();
-        desc.validate().map_err(wrong)?;
-        Ok(desc)
-    }
-}
-
-/// Strides of a tensor without gaps.
-fn packed(dims: &[u64], element: u32) -> Result<Vec<u64>, String> {
-    let mut stride = u64::from(element);
-    let mut strides = Vec::new();
-    for &dim in dims.iter().take(dims.len().saturating_sub(1)) {
-        stride = stride.checked_mul(dim).ok_or("the tensor has more than 2^64 bytes")?;
-        strides.push(stride);
-    }
-    Ok(strides)
-}
-
 impl Spec {
     /// Reads a description.
     pub fn parse(text: &str) -> Result<Spec, SpecError> {
         let spec: Spec = toml::from_str(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
-            let problem = error.message().lines().collect::<Vec<_>>().join("; ");
-            SpecError::new(span, problem, "docs/emulator.md describes the keys and their values")
+            SpecError::new(
+                span,
+                said(error.message()),
+                "docs/emulator.md describes the keys and their values",
+            )
         })?;
         spec.check()?;
         Ok(spec)
@@ -488,21 +386,16 @@ impl Spec {
         }
         for map in self.tensor_maps.values() {
             self.find(&map.get_ref().buffer, map.span())?;
-            if map.get_ref().offset > MEMORY {
+            let offset = map.get_ref().offset();
+            if offset > MEMORY {
                 return Err(SpecError::new(
-                    map.span(),
-                    format!("the offset {} lies outside the buffer", map.get_ref().offset),
+                    map.get_ref().span(tensor_map::Key::Offset).unwrap_or(map.span()),
+                    format!("the offset {offset} lies outside the buffer"),
                     "give the bytes from the start of the buffer to element 0",
                 ));
             }
             // Any address with the largest alignment shows what is wrong with the rest.
-            map.get_ref().desc((1 << 36) + map.get_ref().offset).map_err(|problem| {
-                SpecError::new(
-                    map.span(),
-                    problem,
-                    "the rules are those of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col",
-                )
-            })?;
+            map.get_ref().desc((1 << 36) + offset).map_err(|error| error.at(map))?;
         }
         self.arguments
             .iter()

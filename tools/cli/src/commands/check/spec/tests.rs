@@ -1,5 +1,7 @@
 //! Descriptions that are refused, each with its place and a way out.
 
+use baton_emulator::tensor_map::{L2Promotion, OobFill, Swizzle};
+
 use super::*;
 
 const GOOD: &str = r#"
@@ -59,6 +61,16 @@ fn every_key_is_read() {
     assert_eq!(column.global_strides[..3], [16, 64, 256]);
 }
 
+#[test]
+fn what_an_extent_leaves_out_is_one() {
+    for (given, extent) in [("4", [4, 1, 1]), ("[2, 3]", [2, 3, 1]), ("[5]", [5, 1, 1])] {
+        let text = GOOD.replace("grid = [4, 1, 1]", &format!("grid = {given}"));
+        let text = text.replace("cluster = 2\n", "");
+        let spec = Spec::parse(&text).unwrap_or_else(|e| panic!("{e:?}"));
+        assert_eq!(spec.grid.get_ref().get(), extent);
+    }
+}
+
 /// A change of the good description, with the place and words of the error.
 #[track_caller]
 fn refused(from: &str, to: &str, place: (usize, usize), words: &str) {
@@ -83,9 +95,12 @@ fn unknown_keys_are_refused_where_they_are() {
 
 #[test]
 fn values_of_the_wrong_kind_are_refused() {
-    refused("grid = [4, 1, 1]", "grid = [4, 1]", (2, 8), "a number, or three");
-    refused("grid = [4, 1, 1]", "grid = \"4\"", (2, 8), "a number, or three");
-    refused("grid = [4, 1, 1]", "grid = -4", (2, 8), "a number, or three");
+    refused("grid = [4, 1, 1]", "grid = [4, 1, 1, 1]", (2, 8), "a number, or up to three");
+    refused("grid = [4, 1, 1]", "grid = []", (2, 8), "a number, or up to three");
+    refused("grid = [4, 1, 1]", "grid = \"4\"", (2, 8), "a number, or up to three");
+    refused("grid = [4, 1, 1]", "grid = -4", (2, 8), "a number, or up to three");
+    refused("grid = [4, 1, 1]", "grid = 99999999999999999999", (2, 8), "not fit into 64 bits");
+    refused("elements = 3", "elements = 99999999999999999999", (22, 12), "not fit into 64 bits");
     refused("{ u8 = 255 }", "{ u8 = 256 }", (9, 12), "256");
     refused("type = \"bf16\"", "type = \"bf17\"", (21, 8), "unknown variant `bf17`");
     refused("fill = \"none\"", "fill = \"empty\"", (23, 8), "`zero`, `iota`");
@@ -112,7 +127,7 @@ fn sizes_that_overflow_or_do_not_fit_are_refused() {
     refused("elements = 1024", "elements = -1", (16, 12), "-1");
     refused("elements = 3", "elements = 4", (24, 10), "a list of 3 for 4");
     refused("elements = 1024\n", "", (14, 1), "how many elements");
-    refused("dims = [32, 32]", "dims = [4294967296, 4294967296, 4294967296]", (27, 1), "stride");
+    refused("dims = [32, 32]", "dims = [4294967296, 4294967296, 4294967296]", (31, 11), "stride");
     refused("expect = [1, 2.5, -3]", "expect = \"random\"", (24, 10), "cannot be `random`");
 }
 
@@ -134,8 +149,12 @@ fn what_has_no_meaning_is_refused() {
         "no tensor map is called `t`",
     );
     refused("buffer = \"in\"\ntype", "buffer = \"x\"\ntype", (27, 1), "no buffer is called `x`");
-    refused("box = [32, 8]", "box = [33, 8]", (27, 1), "16 bytes");
+    refused("box = [32, 8]", "box = [33, 8]", (32, 7), "16 bytes");
     refused("box = [32, 8]", "", (27, 1), "either `box` or `im2col`");
-    refused("lower = [-1, -1]", "lower = [-1]", (39, 1), "a corner with 1 numbers");
-    refused("element_strides = [1, 2]", "element_strides = [1]", (27, 1), "1 element_strides");
+    refused("lower = [-1, -1]", "lower = [-1]", (43, 10), "a corner with 1 numbers");
+    refused("swizzle = \"128b\"", "swizzle = \"64b\"", (32, 7), "swizzle B64 spans");
+    refused("dims = [32, 32]", "dims = [0, 32]", (30, 8), "0 elements");
+    refused("strides = [128]", "strides = [100]", (31, 11), "a multiple of 16");
+    refused("dims = [32, 32]", "offset = 4\ndims = [32, 32]", (30, 10), "not a multiple of 16");
+    refused("element_strides = [1, 2]", "element_strides = [1]", (33, 19), "1 element_strides");
 }
