@@ -38,7 +38,8 @@ pub(crate) enum Answer {
 
 /// The answer, if there is one, and whether the program is one of those that cannot race.
 pub(crate) fn answer(program: &Program, condition: &Condition) -> Option<(Answer, bool)> {
-    if program.threads.len() > THREADS || !is_plain(program) {
+    let instructions: usize = program.threads.iter().map(|thread| thread.code.len()).sum();
+    if program.threads.len() > THREADS || instructions > INSTRUCTIONS || !is_plain(program) {
         return None;
     }
     let exact = is_one_location(program);
@@ -65,8 +66,8 @@ pub(crate) fn answer(program: &Program, condition: &Condition) -> Option<(Answer
 }
 
 /// Whether there is nothing but arithmetic, forward branches, fences and accesses in the generic proxy,
-/// under one address each.
-fn is_plain(program: &Program) -> bool {
+/// under one address each. Such a program always comes to its end.
+pub(crate) fn is_plain(program: &Program) -> bool {
     let plain_view = |view: usize| {
         let this = &program.views[view];
         let same = |other: &crate::program::View| {
@@ -75,21 +76,17 @@ fn is_plain(program: &Program) -> bool {
         };
         this.proxy == Proxy::Generic && program.views.iter().all(same)
     };
-    let instructions: usize = program.threads.iter().map(|thread| thread.code.len()).sum();
-    instructions <= INSTRUCTIONS
-        && program.threads.iter().all(|thread| {
-            thread.registers.len() <= 128
-                && thread.code.iter().enumerate().all(|(at, instruction)| match &instruction.op {
-                    Op::Alu(..) | Op::Exit | Op::Fence(_, None) => true,
-                    Op::Branch(target) => *target > at,
-                    Op::Load(_, _, _, Proxy::Generic, Address::Named(view, _))
-                    | Op::Store(_, _, _, Proxy::Generic, Address::Named(view, _)) => {
-                        plain_view(*view)
-                    }
-                    Op::Rmw(rmw) => matches!(rmw.at, Address::Named(view, _) if plain_view(view)),
-                    _ => false,
-                })
-        })
+    program.threads.iter().all(|thread| {
+        thread.registers.len() <= 128
+            && thread.code.iter().enumerate().all(|(at, instruction)| match &instruction.op {
+                Op::Alu(..) | Op::Exit | Op::Fence(_, None) => true,
+                Op::Branch(target) => *target > at,
+                Op::Load(_, _, _, Proxy::Generic, Address::Named(view, _))
+                | Op::Store(_, _, _, Proxy::Generic, Address::Named(view, _)) => plain_view(*view),
+                Op::Rmw(rmw) => matches!(rmw.at, Address::Named(view, _) if plain_view(view)),
+                _ => false,
+            })
+    })
 }
 
 /// A scalar access: whether it writes, its semantics, memory, first byte, how many.

@@ -169,7 +169,8 @@ fn judge_at(
         verdict.undefined.extend(search.verdict.undefined);
         verdict.racing = search.verdict.racing;
     }
-    if verdict.witness.is_none() && verdict.racing.is_none() && *condition != Condition::True {
+    let open = verdict.witness.is_none() && verdict.racing.is_none();
+    if open && *condition != Condition::True && !interleave::is_plain(program) {
         let (search, complete) = again(Goal::Condition)?;
         let none = complete && !search.verdict.allowed;
         verdict.incomplete = none.then(|| search.incomplete());
