@@ -176,6 +176,35 @@ pub(crate) fn blocks(kind: Kind, mods: &[&str]) -> Result<u32, String> {
     })
 }
 
+/// Whether a modifier says how many factors there are.
+pub(crate) fn of_blocks(name: &str) -> bool {
+    matches!(name, "scale_vec::1X" | "scale_vec::2X" | "scale_vec::4X" | "block16" | "block32")
+}
+
+/// Whether a modifier says which operand of a product is kept for the next one.
+pub(crate) fn is_collector(name: &str) -> bool {
+    let Some((buffer, what)) = name.strip_prefix("collector::").and_then(|n| n.split_once("::"))
+    else {
+        return false;
+    };
+    matches!(buffer, "a" | "b0" | "b1" | "b2" | "b3")
+        && matches!(what, "fill" | "use" | "lastuse" | "discard")
+}
+
+/// Whether [`copy`] reads a modifier.
+pub(crate) fn of_copy(name: &str) -> bool {
+    let shapes = ["128x256b", "4x256b", "128x128b", "64x128b", "32x128b"];
+    let others = ["warpx2::02_13", "warpx2::01_23", "warpx4", "b8x16", "b6x16_p32", "b4x16_p64"];
+    shapes.contains(&name) || others.contains(&name)
+}
+
+/// Whether [`access`] reads a modifier.
+pub(crate) fn of_access(name: &str) -> bool {
+    let shapes = ["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"];
+    let repeats = || name.strip_prefix('x').is_some_and(|n| n.parse::<u8>().is_ok());
+    shapes.contains(&name) || repeats() || matches!(name, "pack::16b" | "unpack::16b" | "b32")
+}
+
 /// Shape and format of a `tcgen05.cp`.
 pub(crate) fn copy(mods: &[&str]) -> Result<Copy, String> {
     let has = |name: &str| mods.contains(&name);

@@ -16,8 +16,7 @@ impl Decoder<'_> {
         if let Scalar::Float(float) = ty {
             let sources: Vec<Src> = rest.iter().map(|r| self.src(r, b)).collect::<Result<_>>()?;
             let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
-            let types = mods.all.iter().filter(|m| scalar(m).is_some()).count();
-            if types > 1 {
+            if mods.each(scalar).len() > 1 {
                 return Err("operands of different precision".into());
             }
             if mods.has("xorsign") || mods.has("oob") {
@@ -25,6 +24,7 @@ impl Decoder<'_> {
             }
             let three = sources.len() == 3;
             let approximate = mods.has("approx");
+            mods.idle(&["full"]);
             let f = match opcode {
                 "add" => FloatFn::Add,
                 "sub" => FloatFn::Sub,
@@ -96,6 +96,7 @@ impl Decoder<'_> {
                 });
             }
             "mad" | "madc" if cc || opcode == "madc" => {
+                mods.idle(&["lo"]);
                 return Ok(Op::MadCarry {
                     w,
                     hi: mods.has("hi"),
@@ -126,6 +127,7 @@ impl Decoder<'_> {
             "add" => IntFn::Add,
             "sub" => IntFn::Sub,
             "mul" if mods.has("hi") => pick(IntFn::MulHiU, IntFn::MulHiS),
+            "mul" | "mad" if !mods.has("lo") => return Err("`.hi`, `.lo` or `.wide`".into()),
             "mul" => IntFn::Mul,
             "mad" if mods.has("hi") => pick(IntFn::MadHiU, IntFn::MadHiS),
             "mad" => IntFn::Mad,
@@ -169,36 +171,48 @@ impl Decoder<'_> {
                 .unwrap_or(PrmtMode::Index),
             ),
             "shf" => match (mods.has("l"), mods.has("wrap")) {
+                _ if mods.has("r") && mods.has("l") => return Err("`.l` or `.r`".into()),
+                (true, false) | (false, false) if !mods.has("clamp") => {
+                    return Err("`.clamp` or `.wrap`".into());
+                }
                 (true, true) => IntFn::FunnelLeftWrap,
                 (true, false) => IntFn::FunnelLeftClamp,
                 (false, true) => IntFn::FunnelRightWrap,
                 (false, false) => IntFn::FunnelRightClamp,
             },
-            "vabsdiff2" | "vabsdiff4" if !sat && mods.all.iter().all(|m| *m != "s32") => {
+            "vabsdiff2" | "vabsdiff4"
+                if !sat && mods.each(scalar).iter().all(|ty| *ty == Scalar::Int(32, false)) =>
+            {
                 // A mask would stand behind an operand, and has no register of its own.
                 let bits = if opcode == "vabsdiff2" { 16 } else { 8 };
                 IntFn::AbsDiff(bits, false, mods.has("add"))
             }
             "dp4a" | "dp2a" => {
-                let signs: Vec<bool> = mods
-                    .all
-                    .iter()
-                    .filter(|m| matches!(**m, "u32" | "s32"))
-                    .map(|m| *m == "s32")
-                    .collect();
+                let low = opcode == "dp2a" && mods.has("lo");
+                if opcode == "dp2a" && low == mods.has("hi") {
+                    return Err("`.lo` or `.hi`".into());
+                }
+                let signs = mods.each(|m| matches!(m, "u32" | "s32").then_some(m == "s32"));
                 let [x, y] = signs[..] else { return Err("types".into()) };
-                if opcode == "dp4a" { IntFn::Dp4a(x, y) } else { IntFn::Dp2a(mods.has("hi"), x, y) }
+                if opcode == "dp4a" { IntFn::Dp4a(x, y) } else { IntFn::Dp2a(!low, x, y) }
             }
             _ => return Err(String::new()),
         };
+        let saturates = matches!(f, IntFn::AddSatS | IntFn::SubSatS | IntFn::MadHiSatS);
+        if sat && !(saturates && signed && b == 32) {
+            return Err("`.sat` goes with `.s32`".into());
+        }
+        if cc {
+            return Err("`.cc` is not known here".into());
+        }
         // `popc`, `clz` and `bfind` of 64 bits give 32.
         Ok(Op::Int { f, w, d, a: at(0), b: at(1), c: at(2) })
     }
 
     pub(super) fn packed(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        let (ty, bits) = match mods.all.last() {
-            Some(&"f16x2") => (Float::F16, 32),
-            Some(&"f32x2") => (Float::F32, 64),
+        let (ty, bits) = match mods.last() {
+            "f16x2" => (Float::F16, 32),
+            "f32x2" => (Float::F32, 64),
             _ => (Float::Bf16, 32),
         };
         let f = match opcode {
@@ -259,6 +273,7 @@ impl Decoder<'_> {
     pub(super) fn select(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
         match opcode {
             "setp" | "set" => {
+                mods.idle(&["ftz"]);
                 let cmp = mods.find(compare).ok_or("comparison")?;
                 let pair = match mods.last() {
                     "f16x2" => Some(Float::F16),
@@ -303,7 +318,7 @@ impl Decoder<'_> {
                     let ftz = mods.has("ftz");
                     return Ok(Op::Setp { cmp, ty, ftz, d, q, a, b, combine });
                 }
-                let to = mods.all.iter().find_map(|m| scalar(m)).ok_or("type")?;
+                let to = mods.find(scalar).ok_or("type")?;
                 Ok(Op::Set { cmp, ty, to, d: self.dst(d)?, a, b, combine })
             }
             "selp" => {
@@ -318,8 +333,9 @@ impl Decoder<'_> {
                 })
             }
             "slct" => {
+                mods.idle(&["ftz"]);
                 let [d, a, b, c] = o else { return Err("operands".into()) };
-                let first = mods.all.iter().find_map(|m| scalar(m)).ok_or("type")?;
+                let first = mods.find(scalar).ok_or("type")?;
                 Ok(Op::Slct {
                     ty: mods.ty()?,
                     wide: bits(first) == 64,

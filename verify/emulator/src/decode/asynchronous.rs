@@ -1,5 +1,6 @@
 //! Barriers in memory and asynchronous copies.
 
+use super::memory::CACHES;
 use super::*;
 use crate::async_ops::TileMode;
 
@@ -9,7 +10,8 @@ impl Decoder<'_> {
             return Err("the second layout of mbarriers is not executed".into());
         }
         let cluster = mods.has("shared::cluster");
-        let action = mods.all.first().copied().unwrap_or("");
+        let action = mods.first();
+        mods.idle(&["b64", "shared", "shared::cta"]);
         let op = match (action, o) {
             ("init", [a, n]) => {
                 MbarrierOp::Init { addr: self.shared_addr(mods, a)?, count: self.src(n, 32)? }
@@ -27,11 +29,12 @@ impl Decoder<'_> {
                     _ => return Err("operands".into()),
                 };
                 let expects = mods.has("expect_tx");
+                let (relaxed, scope) = mods.barrier_order(Order::Release)?;
                 MbarrierOp::Arrive {
                     addr: self.shared_addr(mods, a)?,
                     remote: cluster,
-                    relaxed: mods.has("relaxed"),
-                    scope: mods.scope(Scope::Cta),
+                    relaxed,
+                    scope,
                     count: if expects { None } else { amount },
                     tx: if expects { amount } else { None },
                     state,
@@ -39,20 +42,24 @@ impl Decoder<'_> {
                     no_complete: mods.has("noComplete"),
                 }
             }
-            ("expect_tx" | "complete_tx", [a, n]) => MbarrierOp::Tx {
-                addr: self.shared_addr(mods, a)?,
-                amount: self.src(n, 32)?,
-                complete: action == "complete_tx",
-            },
+            ("expect_tx" | "complete_tx", [a, n]) => {
+                mods.barrier_order(Order::Relaxed)?;
+                MbarrierOp::Tx {
+                    addr: self.shared_addr(mods, a)?,
+                    amount: self.src(n, 32)?,
+                    complete: action == "complete_tx",
+                }
+            }
             ("test_wait" | "try_wait", [d, a, phase, ..]) => {
                 let parity = mods.has("parity");
+                let (relaxed, scope) = mods.barrier_order(Order::Acquire)?;
                 MbarrierOp::Wait {
                     blocking: action == "try_wait",
                     parity,
                     d: self.dst(d)?,
                     addr: self.shared_addr(mods, a)?,
-                    relaxed: mods.has("relaxed"),
-                    scope: mods.scope(Scope::Cta),
+                    relaxed,
+                    scope,
                     phase: self.src(phase, if parity { 32 } else { 64 })?,
                 }
             }
@@ -73,13 +80,18 @@ impl Decoder<'_> {
             Operand::Int(n) => Ok(*n as u32),
             _ => Err(String::from("the number of groups must be a literal")),
         };
+        mods.idle(&["shared", "shared::cta", "shared::cluster", "global", "tensor"]);
+        mods.each(|m| CACHES.contains(&m).then_some(()));
         let op = if has("bulk") {
+            mods.idle(&["bulk_group", "mbarrier::complete_tx::bytes", "noftz"]);
             if has("commit_group") {
                 AsyncOp::BulkCommit
             } else if has("wait_group") {
                 let [n] = o else { return Err("operands".into()) };
                 AsyncOp::BulkWait { groups: number(n)?, read: has("read") }
             } else if has("prefetch") {
+                mods.each(|m| is_dimension(m).then_some(()));
+                Self::tile_mode(mods)?;
                 return Ok(Op::Nop);
             } else if has("tensor") {
                 return self.tensor_copy(mods, o);
@@ -95,11 +107,17 @@ impl Decoder<'_> {
             AsyncOp::SmallWaitAll
         } else if has("mbarrier") {
             let [a] = o else { return Err("operands".into()) };
+            mods.idle(&["arrive", "b64"]);
             AsyncOp::SmallArrive { addr: self.shared_addr(mods, a)?, no_increment: has("noinc") }
         } else {
+            let cached = mods.find(|m| matches!(m, "ca" | "cg").then_some(m));
+            let cached = cached.ok_or("`.ca` or `.cg`")?;
             let [dst, src, Operand::Int(bytes), rest @ ..] = o else {
                 return Err("operands".into());
             };
+            if !matches!((cached, bytes), ("ca", 4 | 8) | (_, 16)) {
+                return Err(format!("`.{cached}` does not copy {bytes} bytes"));
+            }
             let size = match rest {
                 [Operand::Register(id), ..] => match self.slot_src(*id) {
                     Src::Pred(_) => return Err("ignore-src".into()),
@@ -120,16 +138,16 @@ impl Decoder<'_> {
 
     /// Which way a bulk copy goes: destination, then source, in the order of the modifiers.
     pub(super) fn direction(mods: &Mods) -> Result<(MemSpace, MemSpace)> {
-        let mut spaces = mods.all.iter().filter_map(|m| {
-            Some(match *m {
+        let spaces = mods.each(|m| {
+            Some(match m {
                 "global" => MemSpace::Global,
                 "shared::cta" => MemSpace::Shared,
                 "shared::cluster" => MemSpace::SharedCluster,
                 _ => return None,
             })
         });
-        match (spaces.next(), spaces.next()) {
-            (Some(to), Some(from)) => Ok((to, from)),
+        match spaces[..] {
+            [to, from] => Ok((to, from)),
             _ => Err("two state spaces".into()),
         }
     }
@@ -139,7 +157,7 @@ impl Decoder<'_> {
             return Err("copies of which parts lie out of bounds are not executed".into());
         }
         let (to, from) = Self::direction(mods)?;
-        let reduce = mods.all.first() == Some(&"reduce");
+        let reduce = mods.has("reduce");
         let op = match (to, o) {
             (MemSpace::Shared | MemSpace::SharedCluster, [dst, src, bytes, bar, rest @ ..]) => {
                 let multicast = match rest {
@@ -175,6 +193,8 @@ impl Decoder<'_> {
     }
 
     pub(super) fn tensor_copy(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        mods.each(|m| is_dimension(m).then_some(()));
+        mods.idle(&["multicast::cluster", "cta_group::1"]);
         let (to, _) = Self::direction(mods)?;
         let op = match (to, o) {
             (MemSpace::Shared | MemSpace::SharedCluster, [dst, map, bar, rest @ ..]) => {
@@ -203,7 +223,7 @@ impl Decoder<'_> {
             }
             (MemSpace::Global, [map, src, ..]) => {
                 let (map, coordinates) = self.tensor_addr(map)?;
-                let reduce = if mods.all.first() == Some(&"reduce") {
+                let reduce = if mods.has("reduce") {
                     // The type comes from the map.
                     mods.find(|m| {
                         matches!(m, "add" | "min" | "max" | "and" | "or" | "xor" | "inc" | "dec")
@@ -247,4 +267,8 @@ impl Decoder<'_> {
             (None, None) => Ok(TileMode::Tile),
         }
     }
+}
+
+fn is_dimension(m: &str) -> bool {
+    matches!(m, "1d" | "2d" | "3d" | "4d" | "5d")
 }

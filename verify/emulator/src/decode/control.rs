@@ -15,6 +15,7 @@ impl Decoder<'_> {
         o: &[Operand],
         join: u32,
     ) -> Result<Op> {
+        mods.idle(&["uni", "idx"]);
         match (opcode, o) {
             ("bra", [label]) => Ok(Op::Bra { target: self.branch_target(label)?, join }),
             ("brx", [index, Operand::Label(table)]) => {
@@ -69,7 +70,7 @@ impl Decoder<'_> {
             ("ret", _) => Ok(Op::Ret),
             ("exit", _) => Ok(Op::Exit),
             ("trap" | "brkpt", _) => Ok(Op::Trap),
-            _ => Err(format!("operands of {}", mods.all.join("."))),
+            _ => Err("operands".into()),
         }
     }
 
@@ -87,21 +88,30 @@ impl Decoder<'_> {
         let aligned = mods.has("aligned");
         match opcode {
             "bar" if mods.has("warp") => {
+                mods.idle(&["sync"]);
                 let [mask] = o else { return Err("operands".into()) };
                 let mask = self.src(mask, 32)?;
                 Ok(Op::Warp { op: Box::new(WarpOp::Sync), mask, aligned: false })
             }
             "barrier" if mods.has("cluster") => {
-                if mods.has("arrive") {
-                    Ok(Op::ClusterArrive { aligned, relaxed: mods.has("relaxed") })
+                let arrives = mods.has("arrive");
+                if arrives == mods.has("wait") {
+                    return Err("`.arrive` or `.wait`".into());
+                }
+                if arrives {
+                    let order = mods.order(&[Order::Release, Order::Relaxed])?;
+                    Ok(Op::ClusterArrive { aligned, relaxed: order == Order::Relaxed })
                 } else {
+                    mods.order(&[Order::Acquire])?;
                     Ok(Op::ClusterWait { aligned })
                 }
             }
             "bar" | "barrier" => {
                 // `bar` means `barrier.cta.aligned`.
                 let aligned = aligned || opcode == "bar";
+                mods.idle(&["cta"]);
                 let (d, mode, rest) = if mods.has("red") {
+                    mods.idle(&["popc", "u32", "pred"]);
                     let [d, rest @ .., p] = o else { return Err("operands".into()) };
                     let (p, negated) = match self.src(p, 1)? {
                         Src::Pred(p) => (p, 0),
@@ -131,10 +141,12 @@ impl Decoder<'_> {
             }
             "activemask" => {
                 let [d] = o else { return Err("operands".into()) };
+                mods.idle(&["b32"]);
                 Ok(Op::ActiveMask { d: self.dst(d)? })
             }
             _ if !mods.has("sync") => Err("only the `.sync` form exists on this target".into()),
             "shfl" => {
+                mods.idle(&["b32"]);
                 let [d, a, b, c, mask] = o else { return Err("operands".into()) };
                 let mode = mods
                     .find(|m| {
@@ -153,6 +165,7 @@ impl Decoder<'_> {
                 Ok(Op::Warp { op, mask: self.src(mask, 32)?, aligned: false })
             }
             "vote" => {
+                mods.idle(&["pred", "b32"]);
                 let [d, a, mask] = o else { return Err("operands".into()) };
                 let mode = mods
                     .find(|m| {
@@ -176,6 +189,7 @@ impl Decoder<'_> {
                 let op = if mods.has("any") {
                     WarpOp::MatchAny { d: self.dst(d)?, a, wide }
                 } else {
+                    mods.idle(&["all"]);
                     let (d, p) = self.dst_pair(d)?;
                     WarpOp::MatchAll { d, p, a, wide }
                 };

@@ -5,6 +5,10 @@ use crate::matrix::{BitFn, Element, MatrixOp, Mma, row_access};
 
 impl Decoder<'_> {
     pub(super) fn matrix(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        mods.idle(&["sync", "aligned"]);
+        if opcode != "mma" {
+            mods.idle(&["m8n8", "m16n8", "m8n16", "m16n16", "x1", "x2", "x4", "b8x16", "b16"]);
+        }
         let op = match (opcode, o) {
             ("mma", [d, a, b, c, ..]) => MatrixOp::Mma(self.mma(mods, [d, a, b, c])?),
             ("ldmatrix", [d, a]) => {
@@ -27,7 +31,9 @@ impl Decoder<'_> {
                 let access = self.rows_access(mods, address, a.len())?;
                 MatrixOp::Store { access, transpose: mods.has("trans"), a }
             }
-            ("movmatrix", [d, a]) => MatrixOp::Move { d: self.dst(d)?, a: self.src(a, 32)? },
+            ("movmatrix", [d, a]) if mods.has("trans") => {
+                MatrixOp::Move { d: self.dst(d)?, a: self.src(a, 32)? }
+            }
             _ => return Err(String::new()),
         };
         Ok(Op::Matrix(Box::new(op)))
@@ -63,7 +69,8 @@ impl Decoder<'_> {
             return Err("block-scaled products of one warp are not executed".into());
         }
         let shape = mods.find(shape).ok_or("shape")?;
-        let types: Vec<&str> = mods.all.iter().copied().filter(|m| is_type(m)).collect();
+        let types = mods.each(|m| is_type(m).then_some(m));
+        mods.idle(&["row", "col", "kind::f8f6f4", "popc", "xor"]);
         let [d_type, a_type, b_type, c_type] = types[..] else { return Err("types".into()) };
         let (a_type, b_type) =
             (element(a_type).ok_or("type of A")?, element(b_type).ok_or("type of B")?);

@@ -3,7 +3,13 @@
 use super::*;
 
 impl Decoder<'_> {
-    pub(super) fn access(&mut self, mods: &Mods, operand: &Operand) -> Result<Access> {
+    /// What an instruction accesses, of which `orders` are the orders and `needs` says whether they need a scope.
+    pub(super) fn access(
+        &mut self,
+        mods: &Mods,
+        operand: &Operand,
+        (orders, needs): (&[Order], bool),
+    ) -> Result<Access> {
         let space = mods
             .find(|m| {
                 Some(match m {
@@ -29,65 +35,141 @@ impl Decoder<'_> {
             (space, _) => space,
         };
         let ty = mods.ty().or_else(|e| {
-            if ["f16x2", "bf16x2", "e4m3x4", "e5m2x4"].iter().any(|packed| mods.has(packed)) {
-                Ok(Scalar::Int(32, false))
-            } else {
-                Err(e)
-            }
+            mods.find(|m| matches!(m, "f16x2" | "bf16x2" | "e4m3x4" | "e5m2x4").then_some(()))
+                .map(|()| Scalar::Int(32, false))
+                .ok_or(e)
         })?;
-        let strong =
-            ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|m| mods.has(m));
+        // How caches treat the access.
+        mods.idle(&["nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "noftz", "unified"]);
+        mods.each(|m| CACHES.contains(&m).then_some(()));
+        let order = mods.order(orders)?;
+        let scope = match (order, mods.scope()) {
+            (_, None) if mods.has("mmio") => return Err(NO_SCOPE.into()),
+            (Order::Volatile, None) => Scope::Sys,
+            (Order::Volatile, _) => return Err("`.volatile` has no scope".into()),
+            (Order::Weak, Some(_)) if needs => return Err("a scope without an order".into()),
+            (Order::Weak, None) => Scope::Gpu,
+            (_, None) if needs => return Err(NO_SCOPE.into()),
+            (_, scope) => scope.unwrap_or(Scope::Gpu),
+        };
+        if mods.has("mmio")
+            && (matches!(order, Order::Weak | Order::Volatile) || scope != Scope::Sys)
+        {
+            return Err("`.mmio` goes with an order and `.sys`".into());
+        }
         Ok(Access {
             space,
             bytes: bits(ty) / 8,
             signed: matches!(ty, Scalar::Int(_, true)),
-            strong,
-            order: mods.order(),
-            scope: mods.scope(if mods.has("volatile") || mods.has("mmio") {
-                Scope::Sys
-            } else {
-                Scope::Gpu
-            }),
+            strong: order != Order::Weak,
+            order,
+            scope,
             addr,
         })
     }
 
     /// `fence` and `membar`.
-    pub(super) fn fence(opcode: &str, mods: &Mods) -> Op {
+    pub(super) fn fence(opcode: &str, mods: &Mods) -> Result<FenceOp> {
         let has = |m: &str| mods.has(m);
-        Op::Fence(if has("mbarrier_init") {
-            FenceOp::MbarrierInit
-        } else if has("proxy") {
-            let asynchronous = has("async") || has("async::generic");
-            let shared = ["shared::cta", "shared::cluster", "sync_restrict::shared::cta"]
-                .iter()
-                .chain(&["sync_restrict::shared::cluster"])
-                .any(|m| has(m));
-            match (asynchronous, shared, has("global")) {
-                (false, ..) => FenceOp::Other,
-                (true, false, false) => FenceOp::Proxy { shared: true, global: true },
-                (true, shared, global) => FenceOp::Proxy { shared, global },
+        if has("proxy") {
+            return Self::proxy_fence(mods);
+        }
+        if has("mbarrier_init") {
+            return match (has("release"), mods.scope()) {
+                (true, Some(Scope::Cluster)) => Ok(FenceOp::MbarrierInit),
+                _ => Err("`fence.mbarrier_init` is `.release.cluster`".into()),
+            };
+        }
+        let restricted = mods.find(|m| m.strip_prefix("sync_restrict::"));
+        if opcode == "membar" {
+            let level = mods.find(|m| match m {
+                "cta" => Some(Scope::Cta),
+                "gl" => Some(Scope::Gpu),
+                "sys" => Some(Scope::Sys),
+                _ => None,
+            });
+            let scope = level.ok_or("no level, `.cta`, `.gl` or `.sys`")?;
+            return Ok(FenceOp::Thread {
+                acquire: true,
+                release: true,
+                sequential: true,
+                shared: false,
+                scope,
+            });
+        }
+        let kind = mods.find(|m| {
+            let kinds = ["sc", "acq_rel", "acquire", "release"];
+            kinds.into_iter().find(|kind| *kind == m)
+        });
+        let scope = mods.scope().ok_or(NO_SCOPE)?;
+        let (acquire, release) = match (kind.unwrap_or("acq_rel"), restricted) {
+            ("sc" | "acq_rel", None) => (true, true),
+            ("acquire", None | Some("shared::cluster")) => (true, false),
+            ("release", None | Some("shared::cta")) => (false, true),
+            _ => {
+                return Err(
+                    "an acquire is restricted to shared::cluster, a release to shared::cta".into(),
+                );
             }
-        } else {
-            let shared = has("sync_restrict::shared::cta") || has("sync_restrict::shared::cluster");
-            let both = !has("acquire") && !has("release");
-            FenceOp::Thread {
-                acquire: both || has("acquire"),
-                release: both || has("release"),
-                shared,
-                sequential: opcode == "membar" || has("sc"),
-                scope: mods.scope(Scope::Sys),
-            }
+        };
+        if restricted.is_some() && scope != Scope::Cluster {
+            return Err("a restricted fence is `.cluster`".into());
+        }
+        let (shared, sequential) = (restricted.is_some(), kind == Some("sc"));
+        Ok(FenceOp::Thread { acquire, release, sequential, shared, scope })
+    }
+
+    fn proxy_fence(mods: &Mods) -> Result<FenceOp> {
+        let proxy = mods.find(|m| {
+            let fabric = ["generic::fabric", "fabric::generic", "fabric::fabric"];
+            let proxies = ["alias", "async", "async::generic", "tensormap::generic"];
+            proxies.into_iter().chain(fabric).find(|proxy| *proxy == m)
+        });
+        let proxy = proxy.ok_or("no proxy")?;
+        if proxy.contains("fabric") {
+            mods.idle(&["alias"]);
+        }
+        let direction = mods.order(&[Order::Acquire, Order::Release])?;
+        if proxy.contains("::") && direction == Order::Weak {
+            return Err("a fence from one proxy to another is `.acquire` or `.release`".into());
+        }
+        if (direction == Order::Weak) != mods.scope().is_none() {
+            return Err("a direction goes with a scope".into());
+        }
+        if !proxy.starts_with("async") {
+            return Ok(FenceOp::Other);
+        }
+        let shared = mods.find(|m| {
+            let m = m.strip_prefix("sync_restrict::").unwrap_or(m);
+            matches!(m, "shared::cta" | "shared::cluster" | "shared::cluster::read").then_some(())
+        });
+        Ok(match (shared.is_some(), mods.has("global")) {
+            (false, false) => FenceOp::Proxy { shared: true, global: true },
+            (shared, global) => FenceOp::Proxy { shared, global },
         })
     }
 
     pub(super) fn memory(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        if mods.has("async") {
-            return Err(String::new());
-        }
+        let orders: (&[Order], bool) = match opcode {
+            "ld" | "ldu" => (&[Order::Volatile, Order::Relaxed, Order::Acquire], true),
+            "st" => (&[Order::Volatile, Order::Relaxed, Order::Release], true),
+            "red" => (&[Order::Relaxed, Order::Release], false),
+            _ => (&[Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel], false),
+        };
+        let lanes = mods.find(vector);
+        let whole = |operand: &Operand| match (lanes, operand) {
+            (Some(n), Operand::Vector(parts)) if parts.len() != n => {
+                Err(format!("{} registers for `.v{n}`", parts.len()))
+            }
+            (None, Operand::Vector(parts)) if parts.len() != 1 => {
+                Err("no `.v2`, `.v4` or `.v8`".into())
+            }
+            _ => Ok::<(), String>(()),
+        };
+        o.iter().try_for_each(whole)?;
         match (opcode, o) {
             ("ld" | "ldu", [d, a, ..]) => {
-                let access = self.access(mods, a)?;
+                let access = self.access(mods, a, orders)?;
                 Ok(match d {
                     Operand::Vector(parts) => Op::LdVec {
                         access,
@@ -97,7 +179,7 @@ impl Decoder<'_> {
                 })
             }
             ("st", [a, value, ..]) => {
-                let access = self.access(mods, a)?;
+                let access = self.access(mods, a, orders)?;
                 let width = access.bytes * 8;
                 Ok(match value {
                     Operand::Vector(parts) => Op::StVec {
@@ -107,13 +189,13 @@ impl Decoder<'_> {
                     value => Op::St { access, a: self.src(value, width)? },
                 })
             }
-            ("atom" | "red", _) if mods.find(vector).is_some() => {
+            ("atom" | "red", _) if lanes.is_some() => {
                 let (d, a, b) = match (opcode, o) {
                     ("atom", [Operand::Vector(d), a, Operand::Vector(b), ..]) => (&d[..], a, b),
                     ("red", [a, Operand::Vector(b), ..]) => (&[][..], a, b),
                     _ => return Err("operands".into()),
                 };
-                let mut access = self.access(mods, a)?;
+                let mut access = self.access(mods, a, orders)?;
                 access.strong = true;
                 if access.order == Order::Weak {
                     access.order = Order::Relaxed;
@@ -132,7 +214,7 @@ impl Decoder<'_> {
                     _ => (Dst::Sink, o),
                 };
                 let [a, b, rest @ ..] = rest else { return Err("operands".into()) };
-                let mut access = self.access(mods, a)?;
+                let mut access = self.access(mods, a, orders)?;
                 access.strong = true;
                 if access.order == Order::Weak {
                     access.order = Order::Relaxed;
@@ -190,6 +272,28 @@ impl Decoder<'_> {
     }
 }
 
-fn vector(m: &str) -> Option<()> {
-    matches!(m, "v2" | "v4" | "v8").then_some(())
+fn vector(m: &str) -> Option<usize> {
+    match m {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    }
 }
+
+/// Hints to caches.
+pub(super) const CACHES: [&str; 13] = [
+    "L1::evict_normal",
+    "L1::evict_unchanged",
+    "L1::evict_first",
+    "L1::evict_last",
+    "L1::no_allocate",
+    "L2::cache_hint",
+    "L2::evict_last",
+    "L2::evict_normal",
+    "L2::evict_first",
+    "L2::64B",
+    "L2::128B",
+    "L2::256B",
+    "L2",
+];

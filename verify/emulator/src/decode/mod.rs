@@ -20,7 +20,7 @@ use crate::ir::*;
 use crate::tensor::TensorOp;
 use crate::value::{Float, Format, Rounding};
 use baton_ptx as ptx;
-use mods::{Mods, bits, scalar};
+use mods::{Mods, NO_SCOPE, bits, scalar};
 use ptx::{Operand, Symbol, TypeKind};
 use std::collections::HashMap;
 
@@ -393,40 +393,74 @@ impl Decoder<'_> {
     // ---- instructions ----
 
     fn op(&mut self, i: &ptx::Instruction, join: u32) -> Result<Op> {
-        let mods = Mods { all: i.modifiers().collect() };
+        let mods = Mods::new(i);
+        let op = self.of_opcode(i, &mods, join)?;
+        match mods.left_over() {
+            Some(name) => Err(format!("`.{name}` is not known here")),
+            None => Ok(op),
+        }
+    }
+
+    fn of_opcode(&mut self, i: &ptx::Instruction, mods: &Mods, join: u32) -> Result<Op> {
         let o = &i.operands[..];
         let opcode = i.opcode();
         match opcode {
             "st" | "red" if mods.has("async") || mods.has("bulk") => {
-                self.remote_store(opcode, &mods, o)
+                self.remote_store(opcode, mods, o)
             }
-            "tensormap" => self.tensor_map(&mods, o),
-            "clusterlaunchcontrol" => self.cluster_launch(&mods, o),
-            "multimem" => self.multimem(&mods, o),
-            "ld" | "ldu" | "st" | "atom" | "red" => self.memory(opcode, &mods, o),
-            "mbarrier" => self.mbarrier(&mods, o),
-            "cp" => self.copy(&mods, o),
-            "tcgen05" => self.tensor(&mods, o),
-            "wgmma" => self.wgmma(&mods, o),
-            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(opcode, &mods, o),
+            "tensormap" => self.tensor_map(mods, o),
+            "clusterlaunchcontrol" => self.cluster_launch(mods, o),
+            "multimem" => self.multimem(mods, o),
+            "ld" | "ldu" | "st" | "atom" | "red" => self.memory(opcode, mods, o),
+            "mbarrier" => self.mbarrier(mods, o),
+            "cp" => self.copy(mods, o),
+            "tcgen05" => self.tensor(mods, o),
+            "wgmma" => self.wgmma(mods, o),
+            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(opcode, mods, o),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => {
-                self.control(opcode, &mods, o, join)
+                self.control(opcode, mods, o, join)
             }
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
-                self.collective(opcode, &mods, o)
+                self.collective(opcode, mods, o)
             }
-            "membar" | "fence" => Ok(Self::fence(opcode, &mods)),
+            "membar" | "fence" => Ok(Op::Fence(Self::fence(opcode, mods)?)),
             "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "setmaxnreg"
-            | "pmevent" | "discard" | "applypriority" => Ok(Op::Nop),
+            | "pmevent" | "discard" | "applypriority" => {
+                let known: &[&str] = match opcode {
+                    "nanosleep" => &["u32"],
+                    "griddepcontrol" => &["launch_dependents", "wait"],
+                    "setmaxnreg" => &["inc", "dec", "sync", "aligned", "u32"],
+                    "pmevent" => &["mask"],
+                    "discard" | "applypriority" => &["global", "L2", "L2::evict_normal"],
+                    _ => &[
+                        "global",
+                        "local",
+                        "const",
+                        "param",
+                        "param::entry",
+                        "tensormap",
+                        "L1",
+                        "L2",
+                        "L2::evict_last",
+                        "L2::evict_normal",
+                    ],
+                };
+                mods.idle(known);
+                Ok(Op::Nop)
+            }
             "createpolicy" => match o {
-                [d, ..] => Ok(Op::Mov { d: self.dst(d)?, a: UNUSED }),
+                [d, ..] => {
+                    mods.idle(&["fractional", "range", "cvt", "global", "b64", "L2"]);
+                    mods.each(|m| m.starts_with("L2::").then_some(()));
+                    Ok(Op::Mov { d: self.dst(d)?, a: UNUSED })
+                }
                 _ => Err("operands".into()),
             },
             "mov" | "cvta" | "isspacep" | "mapa" | "getctarank" | "cvt" => {
-                self.moves(opcode, &mods, o)
+                self.moves(opcode, mods, o)
             }
-            "setp" | "set" | "selp" | "slct" | "testp" => self.select(opcode, &mods, o),
-            _ => self.arithmetic(opcode, &mods, o),
+            "setp" | "set" | "selp" | "slct" | "testp" => self.select(opcode, mods, o),
+            _ => self.arithmetic(opcode, mods, o),
         }
     }
 }

@@ -16,6 +16,9 @@ impl Decoder<'_> {
                 })
             })
         };
+        if matches!(opcode, "cvta" | "isspacep" | "mapa" | "getctarank") {
+            mods.word();
+        }
         match (opcode, o) {
             ("mov", [Operand::Vector(parts), a]) => {
                 let width = bits(mods.ty()?);
@@ -71,7 +74,8 @@ impl Decoder<'_> {
     ) -> Result<Op> {
         let (sat, finite, relu) = (mods.has("sat"), mods.has("satfinite"), mods.has("relu"));
         if mods.has("pack") {
-            let ty = mods.all.iter().find(|m| m.starts_with(['u', 's']) && **m != "sat");
+            let types = mods.each(|m| (m != "sat" && m.starts_with(['u', 's', 'b'])).then_some(m));
+            let ty = types.first();
             let ty = ty.ok_or("type")?;
             let bits = ty[1..].parse().map_err(|_| "type")?;
             let signed = ty.starts_with('s');
@@ -83,7 +87,7 @@ impl Decoder<'_> {
             let (d, a) = (self.dst(d)?, self.src(a, 32)?);
             return Ok(Op::CvtPack { bits, signed, d, a, b, c });
         }
-        let pairs: Vec<Format> = mods.all.iter().filter_map(|m| pair(m)).collect();
+        let pairs: Vec<Format> = mods.each(pair);
         if let Some(&to) = pairs.first() {
             let from = match (&pairs[1..], mods.last(), rest) {
                 ([], "f32", [_]) => None,
@@ -101,7 +105,7 @@ impl Decoder<'_> {
         if !rest.is_empty() {
             return Err("pair type".into());
         }
-        let types: Vec<Scalar> = mods.all.iter().filter_map(|m| scalar(m)).collect();
+        let types: Vec<Scalar> = mods.each(scalar);
         let [to, from] = types[..] else { return Err("two types".into()) };
         let integral = mods.find(|m| matches!(m, "rni" | "rzi" | "rmi" | "rpi").then_some(()));
         Ok(Op::Cvt {

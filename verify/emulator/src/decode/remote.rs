@@ -9,8 +9,16 @@ impl Decoder<'_> {
     pub(super) fn remote_store(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
         if mods.has("async") && mods.has("mmio") {
             // A strong access to another device's registers; there is none here.
-            return self.memory(opcode, &mods.without("async"), o);
+            return self.memory(opcode, mods, o);
         }
+        mods.idle(&[
+            "weak",
+            "relaxed",
+            "cluster",
+            "shared::cluster",
+            "mbarrier::complete_tx::bytes",
+        ]);
+        mods.find(|m| matches!(m, "v2" | "v4").then_some(()));
         let op = match (opcode, o) {
             ("st", [a, bytes, Operand::Int(0)]) if mods.has("bulk") => {
                 RemoteOp::Zeros { to: self.shared_addr(mods, a)?, bytes: self.src(bytes, 64)? }
@@ -36,6 +44,8 @@ impl Decoder<'_> {
     }
 
     pub(super) fn tensor_map(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        mods.idle(&["tile", "b1024", "b32", "b64", "shared::cta", "global", "sync", "aligned"]);
+        mods.idle(&["tensormap::generic", "release"]);
         let op = match o {
             [map, rest @ ..] if mods.has("replace") => {
                 let (position, value) = match rest {
@@ -57,7 +67,7 @@ impl Decoder<'_> {
             [to, from, Operand::Int(128)] if mods.has("cp_fenceproxy") => RemoteOp::CopyMap {
                 to: self.addr(to)?,
                 from: self.addr(from)?,
-                scope: mods.scope(Scope::Gpu),
+                scope: mods.scope().ok_or(NO_SCOPE)?,
             },
             _ => return Err(String::new()),
         };
@@ -76,6 +86,8 @@ impl Decoder<'_> {
             let names = ["get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z"];
             names.iter().position(|n| *n == m)
         });
+        mods.idle(&["async", "query_cancel", "shared::cta", "mbarrier::complete_tx::bytes"]);
+        mods.idle(&["b128", "pred", "v4", "b32"]);
         let op = match o {
             [to, bar] if mods.has("try_cancel") => RemoteOp::TryCancel {
                 to: self.addr(to)?,
@@ -102,12 +114,16 @@ impl Decoder<'_> {
 
     /// On one device a multimem address has one replica: reductions over replicas are loads.
     pub(super) fn multimem(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        let opcode = match mods.all.first() {
-            Some(&"ld_reduce") => "ld",
-            Some(&"st") => "st",
-            Some(&"red") => "red",
+        let opcode = match mods.first() {
+            "ld_reduce" => "ld",
+            "st" => "st",
+            "red" => "red",
             _ => return Err(String::new()),
         };
-        self.memory(opcode, &mods.without("ld_reduce"), o)
+        mods.find(|m| m.strip_prefix("acc::"));
+        if opcode == "ld" {
+            Self::atomic(mods, mods.last())?;
+        }
+        self.memory(opcode, mods, o)
     }
 }

@@ -7,18 +7,21 @@ use crate::wgmma::{self, WgmmaOp};
 
 impl Decoder<'_> {
     pub(super) fn tensor(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        let action = mods.all.first().copied().unwrap_or("");
+        let action = mods.first();
+        mods.idle(&["sync", "aligned", "cta_group::1"]);
+        let mods_of = |known: fn(&str) -> bool| mods.each(|m| known(m).then_some(m));
         let pair = mods.has("cta_group::2");
         if mods.has("exclusive") {
             return Err("exclusive allocations of tensor memory are not executed".into());
         }
         let op = match (action, o) {
-            ("alloc", [a, n]) => TensorOp::Alloc {
-                addr: self.shared_addr(mods, a)?,
-                columns: self.src(n, 32)?,
-                pair,
-            },
+            ("alloc", [a, n]) => {
+                mods.word();
+                let addr = self.shared_addr(mods, a)?;
+                TensorOp::Alloc { addr, columns: self.src(n, 32)?, pair }
+            }
             ("dealloc", [a, n]) => {
+                mods.word();
                 TensorOp::Dealloc { addr: self.src(a, 32)?, columns: self.src(n, 32)?, pair }
             }
             ("relinquish_alloc_permit", _) => TensorOp::Relinquish { pair },
@@ -31,6 +34,7 @@ impl Decoder<'_> {
                     [mask] => Some(self.src(mask, 16)?),
                     _ => None,
                 };
+                mods.idle(&["mbarrier::arrive::one", "b64", "multicast::cluster"]);
                 let (addr, space) = self.shared_addr(mods, a)?;
                 TensorOp::Commit { addr: (addr, space), multicast, pair }
             }
@@ -38,7 +42,7 @@ impl Decoder<'_> {
                 TensorOp::Mma(Box::new(self.multiplication(mods, (d, a, b), rest)?))
             }
             ("cp", [a, from]) => {
-                let copy = tensor::copy(&mods.all)?;
+                let copy = tensor::copy(&mods_of(tensor::of_copy))?;
                 TensorOp::Cp { copy, addr: self.addr(a)?, from: self.src(from, 64)?, pair }
             }
             ("shift", [a]) if mods.has("down") => TensorOp::Shift { addr: self.addr(a)?, pair },
@@ -53,8 +57,12 @@ impl Decoder<'_> {
                 let (a, rest, reduce) = match (mods.has("red"), rest) {
                     (false, rest) => (a, rest, None),
                     (true, [address, rest @ ..]) => {
+                        let less = mods.has("min");
+                        if less == mods.has("max") {
+                            return Err("`.min` or `.max`".into());
+                        }
                         let reduce = tensor::Reduction {
-                            less: mods.has("min"),
+                            less,
                             absolute: mods.has("abs"),
                             nan: mods.has("NaN"),
                             ty: mods.ty()?,
@@ -64,7 +72,7 @@ impl Decoder<'_> {
                     }
                     _ => return Err("operands".into()),
                 };
-                let access = tensor::access(&mods.all, rest)?;
+                let access = tensor::access(&mods_of(tensor::of_access), rest)?;
                 TensorOp::Ld { access, registers, addr: self.addr(a)?, reduce }
             }
             ("st", [a, rest @ .., value]) => {
@@ -74,7 +82,7 @@ impl Decoder<'_> {
                     }
                     value => Box::from([self.src(value, 32)?]),
                 };
-                let access = tensor::access(&mods.all, rest)?;
+                let access = tensor::access(&mods_of(tensor::of_access), rest)?;
                 TensorOp::St { access, registers, addr: self.addr(a)? }
             }
             _ => return Err(String::new()),
@@ -93,6 +101,8 @@ impl Decoder<'_> {
             return Err("sparse products are not executed".into());
         }
         let kind = tensor::kind(mods.find(|m| m.strip_prefix("kind::").map(str::to_owned)))?;
+        mods.idle(&["block_scale"]);
+        mods.each(|m| tensor::is_collector(m).then_some(()));
         let form = match (mods.has("ws"), mods.has("cta_group::2")) {
             (true, _) => Form::WeightStationary,
             (_, true) => Form::Pair,
@@ -105,7 +115,8 @@ impl Decoder<'_> {
         let [idesc, rest @ ..] = rest else { return Err("operands".into()) };
         let (scales, rest) = match (kind.is_scaled(), rest) {
             (true, [of_a, of_b, rest @ ..]) => {
-                let blocks = tensor::blocks(kind, &mods.all)?;
+                let blocks =
+                    tensor::blocks(kind, &mods.each(|m| tensor::of_blocks(m).then_some(m)))?;
                 (Some((self.addr(of_a)?, self.addr(of_b)?, blocks)), rest)
             }
             (true, _) => return Err("operands".into()),
@@ -141,13 +152,14 @@ impl Decoder<'_> {
     }
 
     pub(super) fn wgmma(&mut self, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        let op = match (mods.all.first().copied(), o) {
-            (Some("fence"), []) => WgmmaOp::Fence,
-            (Some("commit_group"), []) => WgmmaOp::Commit,
-            (Some("wait_group"), [Operand::Int(groups)]) => {
+        mods.idle(&["sync", "aligned"]);
+        let op = match (mods.first(), o) {
+            ("fence", []) => WgmmaOp::Fence,
+            ("commit_group", []) => WgmmaOp::Commit,
+            ("wait_group", [Operand::Int(groups)]) => {
                 WgmmaOp::Wait { groups: u32::try_from(*groups).map_err(|e| e.to_string())? }
             }
-            (Some("mma_async"), [Operand::Vector(d), a, b, accumulate, rest @ ..]) => {
+            ("mma_async", [Operand::Vector(d), a, b, accumulate, rest @ ..]) => {
                 WgmmaOp::Mma(Box::new(self.product(mods, (d, a, b, accumulate), rest)?))
             }
             _ => return Err(String::new()),
@@ -168,7 +180,7 @@ impl Decoder<'_> {
         let (n, k) = shape.split_once('k').ok_or("shape")?;
         let number = |text: &str| text.parse::<u32>().map_err(|e| format!("shape: {e}"));
         let (n, k) = (number(n)?, number(k)?);
-        let types: Vec<&str> = mods.all.iter().copied().filter(|m| element(m).is_some()).collect();
+        let types = mods.each(|m| element(m).is_some().then_some(m));
         let (d_type, a_type, b_type) = match (&types[..], mods.find(accumulator)) {
             ([a, b], Some(wide)) => (wide, *a, *b),
             (["f16", a, b], None) => (AccumulatorType::F16, *a, *b),

@@ -1,0 +1,152 @@
+//! Every modifier is read: an instruction with one that nobody knows, or without one that it needs, is refused by name.
+
+use baton_emulator::Program;
+
+/// What is said of an instruction, if it is refused.
+fn refusal(instruction: &str) -> Option<String> {
+    let text = format!(
+        ".version 9.0\n.target sm_100a\n.address_size 64\n.shared .align 16 .b8 s[64];\n\
+         .visible .entry k(.param .u64 p)\n{{\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n\
+         .reg .b64 %d<9>;\n.reg .f32 %f<9>;\n{instruction};\nret;\n}}\n"
+    );
+    let program = Program::load(&text, "k", None).unwrap_or_else(|e| panic!("{instruction}: {e}"));
+    let unknown: Vec<_> = program.unknown().collect();
+    match unknown[..] {
+        [] => None,
+        [(line, why)] => {
+            assert_eq!(line, 12, "{instruction}");
+            assert!(why.starts_with(instruction), "{instruction}: {why}");
+            Some(why.to_owned())
+        }
+        _ => panic!("{instruction}: {unknown:?}"),
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_refused_by_name() {
+    let cases = [
+        ("add.zzz.u32 %r3, %r3, 1", "`.zzz`"),
+        ("add.sat.u32 %r3, %r3, 1", "`.sat`"),
+        ("add.rn.u32 %r3, %r3, 1", "`.rn`"),
+        ("ld.aquire.gpu.global.u32 %r3, [%d2]", "a scope without an order"),
+        ("ld.acquire.gqu.global.u32 %r3, [%d2]", "an order without a scope"),
+        ("ld.acquire.global.u32 %r3, [%d2]", "an order without a scope"),
+        ("ld.relaxed.global.u32 %r3, [%d2]", "an order without a scope"),
+        ("ld.volatile.gpu.global.u32 %r3, [%d2]", "`.volatile`"),
+        ("ld.weak.volatile.global.u32 %r3, [%d2]", "`.volatile`"),
+        ("ld.relaxed.release.gpu.global.u32 %r3, [%d2]", "`.release`"),
+        ("ld.relaxed.gpu.sys.global.u32 %r3, [%d2]", "`.sys`"),
+        ("ld.release.gpu.global.u32 %r3, [%d2]", "`.release`"),
+        ("ld.mmio.relaxed.gpu.global.u32 %r3, [%d2]", "`.mmio`"),
+        ("ld.global.v3.u32 {%r3, %r4, %r5}, [%d2]", "`.v2`"),
+        ("ld.global.v4.u32 {%r3, %r4}, [%d2]", "2 registers"),
+        ("ld.foo.global.u32 %r3, [%d2]", "`.foo`"),
+        ("st.release.gqu.global.u32 [%d2], %r3", "an order without a scope"),
+        ("st.release.global.u32 [%d2], %r3", "an order without a scope"),
+        ("st.relase.gpu.global.u32 [%d2], %r3", "a scope without an order"),
+        ("st.acquire.gpu.global.u32 [%d2], %r3", "`.acquire`"),
+        ("st.shared::clusterr.u32 [%r1], %r3", "`.shared::clusterr`"),
+        ("atom.global.add.foo.u32 %r3, [%d2], 1", "`.foo`"),
+        ("atom.global.add.u32.foo %r3, [%d2], 1", "`.foo`"),
+        ("atom.acqrel.gpu.global.add.u32 %r3, [%d2], 1", "`.acqrel`"),
+        ("red.acq_rel.gpu.global.add.u32 [%d2], 1", "`.acq_rel`"),
+        ("red.volatile.global.add.u32 [%d2], 1", "`.volatile`"),
+        ("fence", "scope"),
+        ("fence.foo", "scope"),
+        ("fence.acq_rel", "scope"),
+        ("fence.acq_rel.foo", "scope"),
+        ("fence.acqrel.gpu", "`.acqrel`"),
+        ("fence.acq_rel.acquire.gpu", "`.acquire`"),
+        ("fence.acq_rel.gl", "scope"),
+        ("fence.mbarrier_init.release.gpu", "`.release.cluster`"),
+        ("fence.acquire.sync_restrict::shared::cta.cluster", "restricted"),
+        ("fence.release.sync_restrict::shared::cta.gpu", "restricted"),
+        ("fence.proxy.asynk", "no proxy"),
+        ("fence.proxy.async.shared", "`.shared`"),
+        ("fence.proxy.tensormap::generic.gpu", "`.acquire` or `.release`"),
+        ("membar", "level"),
+        ("membar.xx", "level"),
+        ("membar.gpu", "level"),
+        ("bar.sync.foo 0", "`.foo`"),
+        ("bar.syncc 0", "bar.syncc"),
+        ("barrier.cluster.arrive.foo", "`.foo`"),
+        ("barrier.cluster.arrive.acquire", "`.acquire`"),
+        ("barrier.cluster.wait.release", "`.release`"),
+        ("mbarrier.arrive.relaxxed.cta.shared.b64 _, [%r2]", "a scope without an order"),
+        ("mbarrier.arrive.release.shared.b64 _, [%r2]", "an order without a scope"),
+        (
+            "mbarrier.try_wait.parity.aquire.cta.shared.b64 %p1, [%r2], 1",
+            "a scope without an order",
+        ),
+        ("mbarrier.try_wait.parity.release.cta.shared.b64 %p1, [%r2], 1", "`.release`"),
+        ("cp.async.bulk.commit_grp", "cp.async.bulk.commit_grp"),
+        ("cp.async.wait_al", "cp.async.wait_al"),
+        ("cp.async.ca.shared.global [%r1], [%d2], 5", "5 bytes"),
+        ("cp.async.cg.shared.global [%r1], [%d2], 8", "8 bytes"),
+        ("setp.xx.u32 %p1, %r1, %r2", "comparison"),
+        ("mul.u32 %r3, %r3, 2", "`.lo`"),
+        ("mad.u32 %r3, %r1, %r2, %r3", "`.lo`"),
+        ("shf.l.b32 %r3, %r1, %r2, %r3", "`.clamp`"),
+        ("add.u32.foo %r3, %r3, 1", "`.foo`"),
+        ("prmt.b32.xx %r3, %r1, %r2, %r3", "`.xx`"),
+        ("prefetch.global.L9 [%d2]", "`.L9`"),
+        ("setmaxnreg.up.sync.aligned.u32 24", "`.up`"),
+        ("shfl.sync.idx.foo.b32 %r3, %r3, 0, 31, -1", "`.foo`"),
+        ("vote.sync.any.foo.pred %p1, %p1, -1", "`.foo`"),
+        ("cvt.rn.foo.f32.u32 %f1, %r1", "`.foo`"),
+        ("fma.rn.foo.f32 %f1, %f1, %f1, %f1", "`.foo`"),
+        ("tcgen05.wait::ld.sync.aligned.foo", "`.foo`"),
+        ("tcgen05.fence::after_thread_syncs", "tcgen05"),
+        ("wgmma.fence.sync.aligned.foo", "`.foo`"),
+    ];
+    for (instruction, why) in cases {
+        let said = refusal(instruction);
+        let said = said.unwrap_or_else(|| panic!("`{instruction}` is taken"));
+        assert!(said.contains(why), "{said}: not {why}");
+    }
+}
+
+#[test]
+fn what_stands_in_the_text_is_taken() {
+    let cases = [
+        "add.sat.s32 %r3, %r3, 1",
+        "ld.acquire.gpu.global.u32 %r3, [%d2]",
+        "ld.relaxed.cluster.shared::cluster.v2.b32 {%r3, %r4}, [%r1]",
+        "ld.weak.global.nc.L1::no_allocate.L2::128B.v4.u32 {%r3, %r4, %r5, %r6}, [%d2]",
+        "ld.volatile.global.u32 %r3, [%d2]",
+        "ld.mmio.relaxed.sys.global.u32 %r3, [%d2]",
+        "ld.global.gpu.relaxed.u32 %r3, [%d2]",
+        "st.release.sys.global.u32 [%d2], %r3",
+        "atom.global.add.u32 %r3, [%d2], 1",
+        "atom.acquire.global.add.u32 %r3, [%d2], 1",
+        "atom.gpu.global.add.u32 %r3, [%d2], 1",
+        "atom.acq_rel.gpu.global.cas.b32 %r3, [%d2], 1, 2",
+        "red.release.gpu.global.add.noftz.f16x2 [%d2], %r3",
+        "fence.sc.gpu",
+        "fence.acquire.gpu",
+        "fence.mbarrier_init.release.cluster",
+        "fence.release.sync_restrict::shared::cta.cluster",
+        "fence.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.proxy.alias",
+        "fence.proxy.async.shared::cta",
+        "fence.proxy.tensormap::generic.release.gpu",
+        "membar.gl",
+        "barrier.cluster.arrive.relaxed.aligned",
+        "barrier.cluster.wait.acquire",
+        "mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _, [%r2], 16",
+        "mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 1",
+        "cp.async.cg.shared.global.L2::128B [%r1], [%d2], 16",
+        "mul.wide.u32 %d3, %r3, 2",
+        "mad.lo.cc.u32 %r3, %r1, %r2, %r3",
+        "div.full.ftz.f32 %f1, %f1, %f1",
+        "shf.l.wrap.b32 %r3, %r1, %r2, %r3",
+        "prmt.b32.f4e %r3, %r1, %r2, %r3",
+        "prefetch.global.L2::evict_last [%d2]",
+        "bar.warp.sync -1",
+        "barrier.cta.red.popc.aligned.u32 %r3, 0, %p1",
+        "tcgen05.wait::ld.sync.aligned",
+    ];
+    for instruction in cases {
+        assert_eq!(refusal(instruction), None);
+    }
+}
