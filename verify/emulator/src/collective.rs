@@ -85,7 +85,7 @@ impl World<'_> {
             WarpOp::Shfl { mode, d, p, a, b, c } => {
                 let a = self.fetch32(warp, &frame, *a);
                 let (b, c) = (self.fetch32(warp, &frame, *b), self.fetch32(warp, &frame, *c));
-                let mut valid = 0u32;
+                let (mut valid, mut absent) = (0u32, 0u32);
                 let value: Lanes32 = std::array::from_fn(|lane| {
                     let me = lane as u32;
                     let (b, clamp, segment) = (b[lane] & 31, c[lane] & 31, c[lane] >> 8 & 31);
@@ -106,8 +106,14 @@ impl World<'_> {
                     let from = if ok { from } else { me };
                     valid |= u32::from(ok) << lane;
                     // A lane that does not take part has no defined value.
-                    if mask >> (from & 31) & 1 == 1 { a[from as usize & 31] } else { u32::MAX }
+                    let present = mask >> (from & 31) & 1 == 1;
+                    absent |= u32::from(!present) << lane;
+                    if present { a[from as usize & 31] } else { u32::MAX }
                 });
+                if let (Some(detect), 1..) = (&mut self.detect, absent & mask) {
+                    let lane = (absent & mask).trailing_zeros();
+                    detect.absent_lane(self.current, lane, path.site());
+                }
                 warp.regs.put32(&frame, *d, mask, &value);
                 warp.regs.put_pred(&frame, *p, mask, valid);
             }

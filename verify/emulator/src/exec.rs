@@ -3,7 +3,7 @@
 use crate::error::Fault;
 use crate::ir::*;
 use crate::launch::Program;
-use crate::memory::FUNCTION_WINDOW;
+use crate::memory::{FUNCTION_WINDOW, LOCAL_LIMIT, LOCAL_TOTAL};
 use crate::warp::{AT_RETURN, Caller, Frame, Join, Path, Warp};
 use crate::world::{Flow, World};
 
@@ -419,7 +419,22 @@ impl<'p> World<'p> {
             p: path.frame.p + here.np,
             local: path.frame.local + here.local,
         };
-        warp.reserve(&frame, there);
+        let bytes = u64::from(frame.local) + u64::from(there.local);
+        if bytes > LOCAL_LIMIT {
+            let depth = path.callers.len() + 1;
+            return Err(Fault::Call(format!(
+                "{depth} nested calls need {bytes} bytes of local memory in each thread, and a thread has at most \
+                 {LOCAL_LIMIT}: endless recursion?"
+            )));
+        }
+        self.local += warp.reserve(&frame, there);
+        if self.local > LOCAL_TOTAL {
+            return Err(Fault::Call(format!(
+                "the launch needs {} bytes of local memory, and the emulated device has {LOCAL_TOTAL}: endless \
+                 recursion, or too many threads at once",
+                self.local
+            )));
+        }
         for lane in crate::world::lanes_of(mask) {
             for (&(from, bytes), &(to, size)) in call.args.iter().zip(&there.params) {
                 let from = lane * warp.stride + (path.frame.local + from) as usize;

@@ -4,7 +4,7 @@ use crate::decode::{self, Names, Var};
 use crate::detect::{Detector, Found, Hazard};
 use crate::error::{Error, Failure, Fault, Site, Threads};
 use crate::ir::{Func, Op};
-use crate::memory::{FRESH, Memory, SHARED_BASE};
+use crate::memory::{FRESH, LOCAL_LIMIT, LOCAL_TOTAL, Memory, SHARED_BASE};
 use crate::remote::RemoteOp;
 use crate::rng::{Decision, Rng};
 use crate::schedule::{Grid, Settings};
@@ -104,7 +104,7 @@ fn in_limits<'a>(
     for variable in variables {
         let limit = match variable.space {
             // What PTX allows a thread (ISA 5.1.5).
-            ptx::Space::Local | ptx::Space::Reg | ptx::Space::Param => 512 << 10,
+            ptx::Space::Local | ptx::Space::Reg | ptx::Space::Param => LOCAL_LIMIT,
             ptx::Space::Shared => u64::from(MAX_SHARED),
             ptx::Space::Const => 64 << 10,
             _ => 16 << 30,
@@ -425,6 +425,16 @@ impl Machine {
                 ),
             });
         }
+        let frame = u64::from(program.functions[entry as usize].local);
+        let warps = u64::from(launch.block.iter().product::<u32>().div_ceil(32));
+        let ctas = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>().min(RESIDENT as u64);
+        let local = ctas * warps * 32 * frame;
+        if frame > LOCAL_LIMIT || local > LOCAL_TOTAL {
+            return Err(refuse(format!(
+                "{frame} bytes of local memory in each thread, {local} in the threads that run at once; a thread has \
+                 at most {LOCAL_LIMIT}, all together {LOCAL_TOTAL}"
+            )));
+        }
         let settings = Settings::new(&self.options);
         let world = World {
             program,
@@ -451,6 +461,7 @@ impl Machine {
             output: String::new(),
             heap: Vec::new(),
             culprits: 0,
+            local: 0,
             trace: self.options.trace.then(Box::default),
             detect: (!self.options.unchecked)
                 .then(|| Box::new(Detector::new(self.options.strict, settings.stale))),

@@ -21,6 +21,11 @@ pub(crate) const RANK_SHIFT: u32 = 24;
 /// What fresh memory holds: NaN in every floating-point format.
 pub(crate) const FRESH: u8 = 0xFF;
 
+/// Local memory of a thread (PTX ISA 5.1.5).
+pub(crate) const LOCAL_LIMIT: u64 = 512 << 10;
+/// Local memory of all threads that run at once.
+pub(crate) const LOCAL_TOTAL: u64 = 4 << 30;
+
 /// Free space between allocations, so that a run past the end of one hits nothing.
 const GUARD: u64 = 256;
 

@@ -491,7 +491,8 @@ impl<'p> Grid<'p> {
             warp.cluster_arrived = 0;
             warp.loans = Loans::default();
             warp.ready = true;
-            warp.reserve(&frame, &self.world.program.functions[self.entry as usize]);
+            let func = &self.world.program.functions[self.entry as usize];
+            self.world.local += warp.reserve(&frame, func);
             warp.local.fill(FRESH);
             self.warps[w as usize] = warp;
             self.world.ctas[slot as usize].warps.push(w);

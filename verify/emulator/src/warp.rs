@@ -249,8 +249,8 @@ impl Warp {
         }
     }
 
-    /// Makes room for a frame.
-    pub fn reserve(&mut self, frame: &Frame, func: &crate::ir::Func) {
+    /// Makes room for a frame. Returns the bytes by which local memory has grown.
+    pub fn reserve(&mut self, frame: &Frame, func: &crate::ir::Func) -> u64 {
         let grow = |have: usize, base: u32, more: u32| have.max((base + more) as usize);
         let n = grow(self.regs.r32.len(), frame.r32, func.n32);
         self.regs.r32.resize(n, [0; LANES]);
@@ -259,7 +259,8 @@ impl Warp {
         let n = grow(self.regs.p.len(), frame.p, func.np);
         self.regs.p.resize(n, 0);
         let stride = grow(self.stride, frame.local, func.local);
-        if stride != self.stride {
+        let growth = (stride - self.stride) * LANES;
+        if growth != 0 {
             let mut local = vec![crate::memory::FRESH; stride * LANES];
             for lane in 0..LANES {
                 local[lane * stride..][..self.stride]
@@ -268,5 +269,6 @@ impl Warp {
             self.local = local;
             self.stride = stride;
         }
+        growth as u64
     }
 }

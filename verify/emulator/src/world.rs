@@ -137,6 +137,8 @@ pub(crate) struct World<'p> {
     /// The warp that runs.
     pub current: u32,
     pub instructions: u64,
+    /// Bytes of local memory of all warps.
+    pub local: u64,
     pub output: String,
     pub heap: Vec<u64>,
     /// The lanes whose access failed, where the fault is not of all.

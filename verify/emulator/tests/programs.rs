@@ -369,3 +369,18 @@ fn variables_that_no_device_has_room_for_are_refused_with_their_line() {
         assert!(error.to_string().starts_with(&place), "{variable}: {error}");
     }
 }
+
+#[test]
+fn local_memory_has_a_limit() {
+    let functions = ".func f() {\n.local .b8 z[100000];\ncall.uni f;\nret;\n}\n";
+    let text = module(functions, 0, "call.uni f; ret;");
+    let error = run(&text, &Shape::default(), &[]).error();
+    assert!(error.contains("6 nested calls need 600"), "{error}");
+    assert!(error.contains("a thread has at most 524288: endless recursion?"), "{error}");
+    // What a thread may have, all threads that run at once may not.
+    let text = module("", 0, ".local .b8 z[500000];\nret;");
+    let wide = Shape { grid: 64, block: 1024, ..Shape::default() };
+    let error = run(&text, &wide, &[]).error();
+    assert!(error.contains("500000 bytes of local memory in each thread"), "{error}");
+    run(&text, &Shape::default(), &[]).result.unwrap();
+}

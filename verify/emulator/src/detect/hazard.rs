@@ -466,6 +466,14 @@ impl Detector {
         self.report(w, 0, site, used, (cause("E1", what, fix), what.into()));
     }
 
+    /// A shuffle reads the value of a lane that its mask names and that did not come.
+    pub fn absent_lane(&mut self, w: u32, lane: u32, site: u32) {
+        let what =
+            "a shuffle reads from a lane that does not take part in it: the value is undefined";
+        let fix = "let every lane that the shuffle reads from reach it; to branch around it is not enough";
+        self.report(w, lane, site, None, (cause("F1", what, fix).policy(true), what.into()));
+    }
+
     /// An instruction uses a register that a product in flight has.
     pub fn wgmma_misuse(&mut self, w: u32, site: u32, product: u32, misuse: Misuse) {
         let what = match misuse {
