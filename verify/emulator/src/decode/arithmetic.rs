@@ -83,6 +83,9 @@ impl Decoder<'_> {
         let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
         let pick = |u: IntFn, s: IntFn| if signed { s } else { u };
         let (cc, sat) = (mods.has("cc"), mods.has("sat"));
+        if matches!(opcode, "bmsk" | "szext") {
+            mods.idle(&["wrap"]);
+        }
         let f = match opcode {
             "add" | "addc" | "sub" | "subc" if cc || opcode.ends_with('c') => {
                 return Ok(Op::Carry {
