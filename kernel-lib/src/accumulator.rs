@@ -31,7 +31,7 @@ use crate::require;
 use crate::scope::Cta as CtaScope;
 use crate::sem::Release;
 use crate::shared_access::check;
-use crate::stages::{Ring, Slot, wait_phase};
+use crate::stages::{DrainsLike, Ring, Slot, wait_phase};
 use crate::staging::HandBack;
 use crate::tile::{Element, Tile, ToAll};
 use crate::token::{
@@ -440,7 +440,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     where
         T: SameSet<S> + SameSet<RS> + SingleThread,
         State: MatrixWritable,
-        R: Ring<Drain = ByMma>,
+        R: Ring<Drain: DrainsLike<ByMma>>,
         R::Data: Operands<ROWS, COLS>,
         RS: Set,
     {

@@ -61,6 +61,8 @@ macro_rules! held {
 }
 
 held! {
+    /// A product of a warpgroup, with instructions in no group.
+    Product = __baton_dropped_product;
     /// A stage of a ring.
     StageSlot = __baton_dropped_stage;
     /// An accumulator in tensor memory.

@@ -38,7 +38,7 @@ use crate::ptx::{mbarrier, shared, sreg};
 use crate::require;
 use crate::scope::Cluster;
 use crate::sem::{Acquire, Release};
-use crate::stages::{Ring, Slot, wait_phase};
+use crate::stages::{DrainsLike, Ring, Slot, wait_phase};
 use crate::tile::{BulkTile, PANEL_ROW_BYTES, StageData, Tile};
 use crate::token::{
     Brand, Finished, Marks, ProofOf, SameSet, Set, SingleThread, StaysWithItsThreads, WARP,
@@ -312,7 +312,7 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
         stage: Slot<'k, RingTag, R, RS, Full>, // D6: only the commit hands the stage back
     ) where
         T: SameSet<S> + SameSet<RS> + SingleThread,
-        R: Ring<Drain = ByPairMma>,
+        R: Ring<Drain: DrainsLike<ByPairMma>>,
         R::Data: PairOperands<COLS>,
         RS: Set,
     {

@@ -112,6 +112,15 @@ pub trait Drain: sealed::Sealed + 'static {
     const ARRIVALS: u32 = 1;
 }
 
+/// The way to drain a ring that the instructions `By` need.
+#[diagnostic::on_unimplemented(
+    message = "this ring is drained `{Self}`, and these instructions drain one `{By}`",
+    label = "a stage that other instructions drain",
+    note = "rule D6: what reads a stage decides on which barrier, of which CTA, hands it back, so the ring says it in the layout",
+    note = "declare the ring as `Stages<N, Data, Fill, {By}>`"
+)]
+pub trait DrainsLike<By>: Drain {}
+
 impl sealed::Sealed for ByThreads {}
 impl sealed::Sealed for ByBulk {}
 impl sealed::Sealed for ByMma {}
@@ -138,6 +147,12 @@ impl Drain for ByPairMma {
 impl Drain for ByWgmma {
     const ARRIVALS: u32 = 4;
 }
+#[diagnostic::do_not_recommend]
+impl DrainsLike<ByMma> for ByMma {}
+#[diagnostic::do_not_recommend]
+impl DrainsLike<ByPairMma> for ByPairMma {}
+#[diagnostic::do_not_recommend]
+impl DrainsLike<ByWgmma> for ByWgmma {}
 
 impl<const N: u32, D, F, R> sealed::Sealed for Stages<N, D, F, R> {}
 impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> {

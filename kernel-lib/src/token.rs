@@ -486,8 +486,8 @@ impl<'k, L: Layout, const THREADS: u32> PeersJoined<'k, Claimed<L>, THREADS> {
     note = "rule F3: where peers of a cluster reach a field, the exit is where they meet last, and comes behind the wait for the last \
             arrival on the cluster's barrier (PTX ISA 5.1.6, barrier.cluster)",
     note = "pass a tuple with one proof for each field that bulk copies, matrix instructions or peers use, in the order of the fields: \
-            what `producer.finish(…)`, `staging.finish(…)`, `tensor.dealloc(…)` and `region.close(…)` return; no other field needs one, \
-            and `()` closes none"
+            what `producer.finish(…)`, `staging.finish(…)`, `tensor.dealloc(…)`, `region.close(…)`, and a takeover's \
+            `asker.finish(…)` or `asker.ask_until_refused(…)` return; no other field needs one, and `()` closes none"
 )]
 pub unsafe trait Closes<'k, L> {}
 // SAFETY: by the bound.

@@ -10,12 +10,13 @@
 //!                                                   └───────mma_async────────┘ └─wait_group::<1>: the older stages
 //! ```
 //!
-//! A may be in registers too: a [`Fragment`], which `fence_with` hands to the instructions together with the product, and which
-//! comes out of the wait together with the stage of B.
+//! A may be in registers too: a [`Fragment`], which `fence_with` hands to the instructions together with the product. It goes into
+//! the product with [`Fragment::mma_async`], and comes out of the wait together with the stage of B.
 //!
 //! # Why it is ordered
 //! `wgmma.fence` orders the threads' accesses to the registers before the instructions (E1, ISA 9.7.15.7.1); instructions of
-//! one shape into one tile follow each other without another. A group is complete when `wgmma.wait_group` says so, and
+//! one shape into one tile follow each other without another, so a product in flight has the kind of its instructions in its type
+//! ([`Continues`]). A group is complete when `wgmma.wait_group` says so, and
 //! with it its accesses to registers and to shared memory (E2, E3, ISA 9.7.15.7.3). Groups belong to the warpgroup, and a
 //! wait that lets `n` be incomplete means the newest `n` of all of them; so groups of another product in between make a
 //! wait longer, and never too short.
@@ -77,11 +78,17 @@
 //! # fn main() {}
 //! ```
 
+mod flight;
+
 use core::marker::PhantomData;
 
+pub use self::flight::{
+    Beside, Commits, Continues, FollowedBy, Groups, InGroups, InRegisters, InShared, Open, Opened,
+    ReadTogether, Waits,
+};
 use crate::float::{bf16, e4m3, e5m2, f16};
 use crate::path::{
-    ByWgmma, Committed, FencedForWgmma, HasCommitted, HasIssued, Issued, Multiplied, ReadByWgmma,
+    ByWgmma, Committed, FencedForWgmma, HasCommitted, HasIssued, Issued, ReadByWgmma,
     ReadableByWgmma, RegistersSettled, Settled, SourceFree, WgmmaFenced, Writable,
 };
 use crate::ptx;
@@ -89,7 +96,7 @@ use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::wgmma::{Accumulator, Pair, pair};
 use crate::require;
 use crate::shared_access::write;
-use crate::stages::{Ring, Slot};
+use crate::stages::{DrainsLike, Ring, Slot};
 use crate::staging::StagingBuffer;
 use crate::tile::{Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP, Warpgroup};
@@ -105,8 +112,8 @@ use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP,
 pub trait WholeWarpgroup: Set {}
 impl<R: RolePosition> WholeWarpgroup for Warpgroup<'_, R> {}
 
-/// A tile of 64 × N in the registers of the warpgroup `S`, in a state of [`crate::path`]; `Flight` holds the stages that
-/// groups under way read, the oldest group first.
+/// A tile of 64 × N in the registers of the warpgroup `S`, in a state of [`crate::path`]; `Flight` holds what instructions under
+/// way read, [`Open`] or [`InGroups`].
 #[must_use = "instructions that were issued are waited for"]
 pub struct Product<D, S, State = Settled, Flight = ()> {
     values: D,
@@ -117,8 +124,11 @@ pub struct Product<D, S, State = Settled, Flight = ()> {
 }
 
 /// What [`Product::mma_async`] returns: the registers, and the stage that the instructions read.
-pub type UnderWay<'k, D, S, Flight, RingTag, R, RS> =
-    (Product<D, S, Issued, Flight>, Slot<'k, RingTag, R, RS, ReadByWgmma>);
+pub type UnderWay<'k, I, D, S, Flight, RingTag, R, RS> =
+    (Product<D, S, Issued, Opened<I, Flight>>, Slot<'k, RingTag, R, RS, ReadByWgmma>);
+
+/// The kind of the instructions that multiply the tiles of a stage of the ring `R` into the registers `D`.
+type KindOf<R, D> = <<R as Ring>::Data as Multiplies<D>>::Kind;
 
 /// Registers of a product: `[f32; N / 2]` for 64 × N, `[i32; N / 2]` where the factors are integers.
 pub trait Registers: Copy {
@@ -194,12 +204,13 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         mut self,
         warpgroup: &mut T,
         stage: Slot<'k, RingTag, R, RS, SlotState>,
-    ) -> UnderWay<'k, D, S, Flight, RingTag, R, RS>
+    ) -> UnderWay<'k, KindOf<R, D>, D, S, Flight, RingTag, R, RS>
     where
         T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
         State: FencedForWgmma,
-        R: Ring<Drain = ByWgmma>,
+        R: Ring<Drain: DrainsLike<ByWgmma>>,
         R::Data: Multiplies<D>,
+        Flight: Continues<KindOf<R, D>>,
         RS: Set,
         SlotState: ReadableByWgmma,
     {
@@ -209,7 +220,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         // covers the group, or not at all.
         self.values = unsafe { R::Data::issue(self.values, stage.data(), self.started) };
         self.started = true;
-        (self.become_state(|flight| flight), stage.become_state())
+        (self.become_state(Flight::open), stage.become_state())
     }
 
     /// Makes a group of what was issued; `read` are the stages that it reads.
@@ -221,21 +232,21 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         self, // E2: only a wait gives the registers back
         warpgroup: &mut T,
         read: G, // E3: only a wait gives the stages back
-    ) -> Product<D, S, Committed, Flight::With<G>>
+    ) -> Product<D, S, Committed, Flight::Next>
     where
         T: SameSet<S> + WholeWarpgroup,
         State: HasIssued,
         G: ReadTogether<S>,
-        Flight: Groups,
+        Flight: Commits<G>,
     {
         let _ = warpgroup;
         // SAFETY: all threads of the warpgroup are here, by the token.
         unsafe { ptx::wgmma::commit_group() };
-        self.become_state(|flight| flight.with(read))
+        self.become_state(|flight| flight.commit(read))
     }
 
-    /// Waits until at most the newest `N` groups are incomplete, and gives back the stages that the others read; with
-    /// `N` = 0 also the registers.
+    /// Waits until at most the newest `N` groups are incomplete, and gives back what the others read: of each its stage, or
+    /// the fragment and the stage; with `N` = 0 also the registers.
     ///
     /// # PTX
     /// `wgmma.wait_group.sync.aligned N`, PTX 8.0, sm_90a (ISA 9.7.15.7.3). With `N` = 0 the registers pass through it, so
@@ -274,133 +285,6 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         State: RegistersSettled,
     {
         self.values
-    }
-}
-
-/// Stages that one group reads: a stage, or a pair.
-pub trait ReadTogether<S> {
-    /// The same stages when the reads have ended.
-    type Ended;
-    /// # Safety
-    /// 1. A wait has covered the group.
-    #[doc(hidden)]
-    unsafe fn ended(self) -> Self::Ended;
-}
-
-impl<'k, Tag, R: Ring, RS: Set, S: SameSet<RS>> ReadTogether<S>
-    for Slot<'k, Tag, R, RS, ReadByWgmma>
-{
-    type Ended = Slot<'k, Tag, R, RS, Multiplied>;
-    #[inline(always)]
-    unsafe fn ended(self) -> Self::Ended {
-        self.become_state()
-    }
-}
-
-impl<S, A: ReadTogether<S>, B: ReadTogether<S>> ReadTogether<S> for (A, B) {
-    type Ended = (A::Ended, B::Ended);
-    #[inline(always)]
-    unsafe fn ended(self) -> Self::Ended {
-        // SAFETY: the caller's promise.
-        unsafe { (self.0.ended(), self.1.ended()) }
-    }
-}
-
-/// The groups under way, the oldest first.
-pub trait Groups {
-    /// With one more.
-    type With<G>;
-    #[doc(hidden)]
-    fn with<G>(self, newest: G) -> Self::With<G>;
-}
-impl Groups for () {
-    type With<G> = (G,);
-    #[inline(always)]
-    fn with<G>(self, newest: G) -> (G,) {
-        (newest,)
-    }
-}
-impl<A> Groups for (A,) {
-    type With<G> = (A, G);
-    #[inline(always)]
-    fn with<G>(self, newest: G) -> (A, G) {
-        (self.0, newest)
-    }
-}
-impl<A, B> Groups for (A, B) {
-    type With<G> = (A, B, G);
-    #[inline(always)]
-    fn with<G>(self, newest: G) -> (A, B, G) {
-        (self.0, self.1, newest)
-    }
-}
-
-/// Groups of which a wait lets the newest `N` be incomplete.
-#[diagnostic::on_unimplemented(
-    message = "a wait that lets {N} groups be incomplete does not fit the groups under way: `{Self}`",
-    note = "rules E2 and E3: `wait_group::<0>` waits for all; `wait_group::<1>` for all but the newest of two, `wait_group::<2>` for all but \
-            the newest two of three (PTX ISA 9.7.15.7.3)"
-)]
-pub trait Waits<S, const N: u32> {
-    /// [`Settled`] when nothing is under way any more, else [`Committed`].
-    type State;
-    /// What is still under way.
-    type Rest;
-    /// The stages that are free.
-    type Done;
-    /// # Safety
-    /// 1. The wait has returned.
-    #[doc(hidden)]
-    unsafe fn split(self) -> (Self::Rest, Self::Done);
-}
-// Nothing is in a group, which `HasCommitted` tells better.
-impl<S, const N: u32> Waits<S, N> for () {
-    type State = Settled;
-    type Rest = ();
-    type Done = ();
-    #[inline(always)]
-    unsafe fn split(self) -> ((), ()) {
-        ((), ())
-    }
-}
-impl<S, A: ReadTogether<S>> Waits<S, 0> for (A,) {
-    type State = Settled;
-    type Rest = ();
-    type Done = A::Ended;
-    #[inline(always)]
-    unsafe fn split(self) -> ((), A::Ended) {
-        // SAFETY: the caller's promise.
-        ((), unsafe { self.0.ended() })
-    }
-}
-impl<S, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for (A, B) {
-    type State = Settled;
-    type Rest = ();
-    type Done = (A::Ended, B::Ended);
-    #[inline(always)]
-    unsafe fn split(self) -> ((), Self::Done) {
-        // SAFETY: the caller's promise.
-        ((), unsafe { (self.0.ended(), self.1.ended()) })
-    }
-}
-impl<S, A: ReadTogether<S>, B> Waits<S, 1> for (A, B) {
-    type State = Committed;
-    type Rest = (B,);
-    type Done = A::Ended;
-    #[inline(always)]
-    unsafe fn split(self) -> ((B,), A::Ended) {
-        // SAFETY: the caller's promise; the newest group is B.
-        ((self.1,), unsafe { self.0.ended() })
-    }
-}
-impl<S, A: ReadTogether<S>, B, C> Waits<S, 2> for (A, B, C) {
-    type State = Committed;
-    type Rest = (B, C);
-    type Done = A::Ended;
-    #[inline(always)]
-    unsafe fn split(self) -> ((B, C), A::Ended) {
-        // SAFETY: the caller's promise; the newest groups are B and C.
-        ((self.1, self.2), unsafe { self.0.ended() })
     }
 }
 
@@ -456,6 +340,9 @@ factors! {
     note = "a stage for it is `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
 )]
 pub unsafe trait Multiplies<D> {
+    /// The kind of the instructions.
+    #[doc(hidden)]
+    type Kind;
     /// # Safety
     /// 1. All threads of a warpgroup call it, with registers that are the instructions' since a fence, for a stage whose
     ///    contents the async proxy may read until a wait covers the group.
@@ -486,6 +373,8 @@ macro_rules! loaded_for_all {
         where
             (Tile<E, M, K>, Tile<F, N, K>): Multiplies<D>,
         {
+            type Kind = <(Tile<E, M, K>, Tile<F, N, K>) as Multiplies<D>>::Kind;
+
             #[inline(always)]
             unsafe fn issue(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D {
                 // SAFETY: the caller's promise.
@@ -523,6 +412,8 @@ unsafe impl<E: Times<F>, F: Element, const N: usize, const K: usize, const L: us
 where
     [E::Sum; L]: Accumulator<E::Pair>,
 {
+    type Kind = InShared<E::Pair>;
+
     #[inline(always)]
     unsafe fn issue(
         mut registers: [E::Sum; L],
@@ -630,17 +521,6 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     }
 }
 
-impl<E: Element, S: Set, const STEPS: usize> ReadTogether<S>
-    for Fragment<E, S, STEPS, ReadByWgmma>
-{
-    type Ended = Fragment<E, S, STEPS>;
-    #[inline(always)]
-    unsafe fn ended(self) -> Self::Ended {
-        // Nothing else is put into the registers before the wait.
-        self.in_place().become_state()
-    }
-}
-
 /// A K-major tile of B whose product with a fragment of `STEPS` steps of `E` fits the registers `D`.
 ///
 /// # Safety
@@ -652,6 +532,9 @@ impl<E: Element, S: Set, const STEPS: usize> ReadTogether<S>
     note = "a stage for it is `Tile<bf16, N, K>`, and the fragment has K / 16 steps (K / 8 for f32, K / 32 for types of one byte)"
 )]
 pub unsafe trait MultipliesFragment<E, D, const STEPS: usize> {
+    /// The kind of the instructions.
+    #[doc(hidden)]
+    type Kind;
     /// # Safety
     /// 1. As for [`Multiplies::issue`]; `a` too is the instructions' since that fence.
     #[doc(hidden)]
@@ -675,6 +558,8 @@ unsafe impl<
 where
     [E::Sum; L]: Accumulator<E::Pair>,
 {
+    type Kind = InRegisters<E::Pair>;
+
     #[inline(always)]
     unsafe fn issue(
         mut registers: [E::Sum; L],
@@ -714,6 +599,8 @@ unsafe impl<E, T, D, const STEPS: usize, const CTAS: u32> MultipliesFragment<E, 
 where
     T: MultipliesFragment<E, D, STEPS>,
 {
+    type Kind = T::Kind;
+
     #[inline(always)]
     unsafe fn issue(
         registers: D,
@@ -726,10 +613,21 @@ where
     }
 }
 
-/// What [`Product::mma_async_with`] returns: the product's registers; those of A, and the stage, that the instructions read.
-pub type UnderWayWith<'k, E, D, S, const STEPS: usize, Flight, RingTag, R, RS> = (
-    Product<D, S, Issued, Flight>,
-    (Fragment<E, S, STEPS, ReadByWgmma>, Slot<'k, RingTag, R, RS, ReadByWgmma>),
+/// The kind of the instructions that multiply a fragment by the tile of a stage of the ring `R` into the registers `D`.
+type KindWith<R, E, D, const STEPS: usize> =
+    <<R as Ring>::Data as MultipliesFragment<E, D, STEPS>>::Kind;
+
+/// What is under way behind one more instruction of the kind `I` that reads the registers of a fragment.
+type OpenedWith<I, E, S, const STEPS: usize, Flight> = Open<
+    I,
+    <Flight as Continues<I>>::Groups,
+    (Fragment<E, S, STEPS, ReadByWgmma>, <Flight as Continues<I>>::A),
+>;
+
+/// What [`Fragment::mma_async`] returns: the product, which holds the fragment, and the stage that the instructions read.
+pub type UnderWayWith<'k, I, E, D, S, const STEPS: usize, Flight, RingTag, R, RS> = (
+    Product<D, S, Issued, OpenedWith<I, E, S, STEPS, Flight>>,
+    Slot<'k, RingTag, R, RS, ReadByWgmma>,
 );
 
 impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
@@ -753,35 +651,42 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         let a = a.in_place();
         (self.fence(warpgroup), a.become_state())
     }
+}
 
-    /// As [`mma_async`](Self::mma_async), with A in registers; the stage is B alone.
+impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State> {
+    /// As [`Product::mma_async`], with A in these registers; the stage is B alone. The product holds them until the wait that
+    /// covers the group.
     ///
     /// # PTX
     /// One `wgmma.mma_async.sync.aligned.m64nNk16` with four registers of A for each 16 columns of K, PTX 8.0, sm_90a (ISA
     /// 9.7.15.5.2).
     #[inline(always)]
-    pub fn mma_async_with<'k, T, E, FragmentState, RingTag, R, RS, SlotState, const STEPS: usize>(
-        mut self,
+    #[allow(clippy::type_complexity)]
+    pub fn mma_async<'k, T, D, ProductState, Flight, RingTag, R, RS, SlotState>(
+        self, // E2: only a wait gives the registers of A back
         warpgroup: &mut T,
-        a: Fragment<E, S, STEPS, FragmentState>, // E2: only a wait gives A's registers back
+        mut product: Product<D, S, ProductState, Flight>,
         stage: Slot<'k, RingTag, R, RS, SlotState>,
-    ) -> UnderWayWith<'k, E, D, S, STEPS, Flight, RingTag, R, RS>
+    ) -> UnderWayWith<'k, KindWith<R, E, D, STEPS>, E, D, S, STEPS, Flight, RingTag, R, RS>
     where
-        E: Element,
         T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
+        D: Registers,
         State: FencedForWgmma,
-        FragmentState: FencedForWgmma,
-        R: Ring<Drain = ByWgmma>,
+        ProductState: FencedForWgmma,
+        R: Ring<Drain: DrainsLike<ByWgmma>>,
         R::Data: MultipliesFragment<E, D, STEPS>,
+        Flight: Continues<KindWith<R, E, D, STEPS>>,
         RS: Set,
         SlotState: ReadableByWgmma,
     {
         let _ = warpgroup;
-        // SAFETY: as in `mma_async`; A's registers are the instructions' since the fence too, and come back behind the wait that
-        // covers the group, or not at all.
-        self.values = unsafe { R::Data::issue(self.values, &a.words, stage.data(), self.started) };
-        self.started = true;
-        (self.become_state(|flight| flight), (a.become_state(), stage.become_state()))
+        // SAFETY: as in `Product::mma_async`; these registers are the instructions' since the fence too, and come back behind the
+        // wait that covers the group, or not at all.
+        product.values =
+            unsafe { R::Data::issue(product.values, &self.words, stage.data(), product.started) };
+        product.started = true;
+        let a = self.become_state();
+        (product.become_state(|flight| flight.open().reading(a)), stage.become_state())
     }
 }
 

@@ -17,7 +17,7 @@ fn multiply<'k>(
 ) {
     let stage = stages.wait(wg);
     let (sum, a) = Sum::new(wg).fence_with(wg, a);
-    let _ = sum.mma_async_with(wg, a, stage);
+    let _ = a.mma_async(wg, sum, stage);
 }
 
 fn main() {

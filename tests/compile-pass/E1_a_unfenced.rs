@@ -7,8 +7,8 @@ use fixture::*;
 fn multiply<'k>(wg: &mut Threads<'k>, stages: &mut Operands<'k>, a: A<'k>) {
     let stage = stages.wait(wg);
     let (sum, a) = Sum::new(wg).fence_with(wg, a);
-    let (sum, read) = sum.mma_async_with(wg, a, stage);
-    let (_, (a, stage)) = sum.commit_group(wg, read).wait_group::<0, _>(wg);
+    let (sum, stage) = a.mma_async(wg, sum, stage);
+    let (_, (a, stage)) = sum.commit_group(wg, stage).wait_group::<0, _>(wg);
     stage.release(wg);
     let _ = a.fill(wg, |_, _| bf16::from_f32(1.0));
 }

@@ -166,8 +166,8 @@ macro_rules! from_registers {
                         let fragment = Fragment::<$a, _, $steps>::new(&mut wg, value);
                         let stage = stages.wait(&mut wg);
                         let (fenced, fragment) = product.fence_with(&mut wg, fragment);
-                        let (issued, read) = fenced.mma_async_with(&mut wg, fragment, stage);
-                        let committed = issued.commit_group(&mut wg, read);
+                        let (issued, stage) = fragment.mma_async(&mut wg, fenced, stage);
+                        let committed = issued.commit_group(&mut wg, stage);
                         let (settled, (_, stage)) = committed.wait_group::<0, _>(&mut wg);
                         stage.release(&mut wg);
                         product = settled;

@@ -1,0 +1,325 @@
+//! What instructions under way are, and what they read.
+//!
+//! A product in flight holds what its instructions use, so that nothing of it is had without the wait: the registers of A since
+//! the instruction, the stages since `commit_group`. Its type says of which kind the instructions are too, because only those of
+//! one kind follow each other into the same registers without another fence (E1).
+
+use core::marker::PhantomData;
+
+use super::Fragment;
+use crate::dropped::{self, Hand};
+use crate::path::{Committed, Multiplied, ReadByWgmma, Settled};
+use crate::stages::{Ring, Slot};
+use crate::tile::Element;
+use crate::token::{Marks, SameSet, Set};
+
+/// Instructions whose factors, of the types `P`, are both in shared memory.
+pub struct InShared<P>(PhantomData<P>);
+/// Instructions whose factors are of the types `P`, with A in registers.
+pub struct InRegisters<P>(PhantomData<P>);
+
+/// Instructions of the kind `I` that belong to no group yet, and read the fragments `A`; `G` are the groups before them.
+pub struct Open<I, G, A> {
+    groups: G,
+    a: A,
+    /// A product in flight is not dropped: its registers would be anyone's.
+    hand: Hand<dropped::Product>,
+    kind: Marks<I>,
+}
+
+/// Groups of instructions of the kind `I`, the oldest first; of each, what it reads.
+pub struct InGroups<I, G> {
+    groups: G,
+    kind: Marks<I>,
+}
+
+/// What is under way behind one more instruction of the kind `I`.
+pub type Opened<I, Flight> = Open<I, <Flight as Continues<I>>::Groups, <Flight as Continues<I>>::A>;
+
+/// The kind of an instruction that may follow one of the kind `Self` into the same registers, without a fence: the same.
+#[diagnostic::on_unimplemented(
+    message = "instructions of another kind may still write these registers, and no fence stands between: under way are `{Self}`",
+    label = "missing `wgmma.wait_group` and `wgmma.fence` before `{I}`",
+    note = "rule E1: only instructions of one shape follow each other into the same registers without a `wgmma.fence`; the types of the \
+            factors decide on it, and registers of A are accesses of their own (PTX ISA 9.7.15.7.1)",
+    note = "call `.commit_group(&mut wg, stage)`, `.wait_group::<0, _>(&mut wg)` and `.fence(&mut wg)` first"
+)]
+pub trait FollowedBy<I> {}
+#[diagnostic::do_not_recommend]
+impl<P> FollowedBy<InShared<P>> for InShared<P> {}
+#[diagnostic::do_not_recommend]
+impl<P> FollowedBy<InRegisters<P>> for InRegisters<P> {}
+// With one implementation for each kind, the compiler would take the next instruction's to be that, and name the types that
+// differ instead of the rule.
+#[diagnostic::do_not_recommend]
+impl<P> FollowedBy<Nothing> for InShared<P> {}
+#[diagnostic::do_not_recommend]
+impl<P> FollowedBy<Nothing> for InRegisters<P> {}
+/// The kind of no instruction.
+pub enum Nothing {}
+
+/// What may be under way when an instruction of the kind `I` is issued: nothing, or others of its kind.
+pub trait Continues<I> {
+    /// The groups under way.
+    #[doc(hidden)]
+    type Groups;
+    /// The fragments that instructions in no group read.
+    #[doc(hidden)]
+    type A;
+    #[doc(hidden)]
+    fn open(self) -> Opened<I, Self>
+    where
+        Self: Sized;
+}
+impl<I> Continues<I> for () {
+    type Groups = ();
+    type A = ();
+    #[inline(always)]
+    fn open(self) -> Open<I, (), ()> {
+        Open { groups: (), a: (), hand: Hand::new(), kind: PhantomData }
+    }
+}
+impl<J: FollowedBy<I>, I, G> Continues<I> for InGroups<J, G> {
+    type Groups = G;
+    type A = ();
+    #[inline(always)]
+    fn open(self) -> Open<I, G, ()> {
+        Open { groups: self.groups, a: (), hand: Hand::new(), kind: PhantomData }
+    }
+}
+impl<J: FollowedBy<I>, I, G, A> Continues<I> for Open<J, G, A> {
+    type Groups = G;
+    type A = A;
+    #[inline(always)]
+    fn open(self) -> Open<I, G, A> {
+        let Open { groups, a, hand, .. } = self;
+        Open { groups, a, hand, kind: PhantomData }
+    }
+}
+
+impl<I, G, A> Open<I, G, A> {
+    /// The last instruction reads `fragment`.
+    #[inline(always)]
+    pub(super) fn reading<F>(self, fragment: F) -> Open<I, G, (F, A)> {
+        let Open { groups, a, hand, .. } = self;
+        Open { groups, a: (fragment, a), hand, kind: PhantomData }
+    }
+}
+
+/// What `commit_group` makes a group of, together with `G`.
+pub trait Commits<G> {
+    /// What is under way then.
+    type Next;
+    #[doc(hidden)]
+    fn commit(self, read: G) -> Self::Next;
+}
+impl<I, Before: Groups, A: Beside<G>, G> Commits<G> for Open<I, Before, A> {
+    type Next = InGroups<I, Before::With<A::All>>;
+    #[inline(always)]
+    fn commit(self, read: G) -> Self::Next {
+        let Open { groups, a, hand, .. } = self;
+        hand.settle();
+        InGroups { groups: groups.with(a.beside(read)), kind: PhantomData }
+    }
+}
+// Nothing was issued, which `HasIssued` tells better.
+impl<G> Commits<G> for () {
+    type Next = ();
+    #[inline(always)]
+    fn commit(self, _: G) {}
+}
+impl<I, Before, G> Commits<G> for InGroups<I, Before> {
+    type Next = Self;
+    #[inline(always)]
+    fn commit(self, _: G) -> Self {
+        self
+    }
+}
+
+/// Fragments that a group reads besides `G`; the newest is outermost.
+pub trait Beside<G> {
+    /// All that the group reads, the oldest fragment first.
+    type All;
+    #[doc(hidden)]
+    fn beside(self, read: G) -> Self::All;
+}
+impl<G> Beside<G> for () {
+    type All = G;
+    #[inline(always)]
+    fn beside(self, read: G) -> G {
+        read
+    }
+}
+impl<F, Older: Beside<(F, G)>, G> Beside<G> for (F, Older) {
+    type All = Older::All;
+    #[inline(always)]
+    fn beside(self, read: G) -> Self::All {
+        self.1.beside((self.0, read))
+    }
+}
+
+/// Stages that one group reads: a stage, or a pair.
+///
+/// # Safety
+/// Not dropped: what is thrown away with a product in flight fails the build.
+#[diagnostic::on_unimplemented(
+    message = "no instruction of this warpgroup reads `{Self}`",
+    label = "not what `mma_async` returned",
+    note = "rule E3: a group holds the stages that its instructions read, and a wait gives them back as free (PTX ISA 9.7.15.7.3)",
+    note = "pass the stage that `mma_async` returned, or a pair of such"
+)]
+pub unsafe trait ReadTogether<S> {
+    /// The same stages when the reads have ended.
+    type Ended;
+    /// # Safety
+    /// 1. A wait has covered the group.
+    #[doc(hidden)]
+    unsafe fn ended(self) -> Self::Ended;
+}
+
+// SAFETY: its destructor says so.
+unsafe impl<'k, Tag, R: Ring, RS: Set, S: SameSet<RS>> ReadTogether<S>
+    for Slot<'k, Tag, R, RS, ReadByWgmma>
+{
+    type Ended = Slot<'k, Tag, R, RS, Multiplied>;
+    #[inline(always)]
+    unsafe fn ended(self) -> Self::Ended {
+        self.become_state()
+    }
+}
+
+// SAFETY: its parts'.
+unsafe impl<S, A: ReadTogether<S>, B: ReadTogether<S>> ReadTogether<S> for (A, B) {
+    type Ended = (A::Ended, B::Ended);
+    #[inline(always)]
+    unsafe fn ended(self) -> Self::Ended {
+        // SAFETY: the caller's promise.
+        unsafe { (self.0.ended(), self.1.ended()) }
+    }
+}
+
+// SAFETY: it comes into a group beside a stage only.
+unsafe impl<E: Element, S: Set, const STEPS: usize> ReadTogether<S>
+    for Fragment<E, S, STEPS, ReadByWgmma>
+{
+    type Ended = Fragment<E, S, STEPS>;
+    #[inline(always)]
+    unsafe fn ended(self) -> Self::Ended {
+        // Nothing else is put into the registers before the wait.
+        self.in_place().become_state()
+    }
+}
+
+/// Up to two groups under way, the oldest first, to which one more is added.
+#[diagnostic::on_unimplemented(
+    message = "a product has at most three groups under way, and these are no fewer: `{Self}`",
+    note = "rule E2: `wait_group` tells apart at most three (PTX ISA 9.7.15.7.3)",
+    note = "call `.wait_group::<2, _>(&mut wg)` or less before the next `mma_async`"
+)]
+pub trait Groups {
+    /// With one more.
+    type With<G>;
+    #[doc(hidden)]
+    fn with<G>(self, newest: G) -> Self::With<G>;
+}
+impl Groups for () {
+    type With<G> = (G,);
+    #[inline(always)]
+    fn with<G>(self, newest: G) -> (G,) {
+        (newest,)
+    }
+}
+impl<A> Groups for (A,) {
+    type With<G> = (A, G);
+    #[inline(always)]
+    fn with<G>(self, newest: G) -> (A, G) {
+        (self.0, newest)
+    }
+}
+impl<A, B> Groups for (A, B) {
+    type With<G> = (A, B, G);
+    #[inline(always)]
+    fn with<G>(self, newest: G) -> (A, B, G) {
+        (self.0, self.1, newest)
+    }
+}
+
+/// Groups of which a wait lets the newest `N` be incomplete.
+#[diagnostic::on_unimplemented(
+    message = "a wait that lets {N} groups be incomplete does not fit the groups under way: `{Self}`",
+    note = "rules E2 and E3: `wait_group::<0>` waits for all; `wait_group::<1>` for all but the newest of two, `wait_group::<2>` for all but \
+            the newest two of three (PTX ISA 9.7.15.7.3)"
+)]
+pub trait Waits<S, const N: u32> {
+    /// [`Settled`] when nothing is under way any more, else [`Committed`].
+    type State;
+    /// What is still under way.
+    type Rest;
+    /// The stages that are free.
+    type Done;
+    /// # Safety
+    /// 1. The wait has returned.
+    #[doc(hidden)]
+    unsafe fn split(self) -> (Self::Rest, Self::Done);
+}
+// Nothing is in a group, which `HasCommitted` tells better.
+impl<S, const N: u32> Waits<S, N> for () {
+    type State = Settled;
+    type Rest = ();
+    type Done = ();
+    #[inline(always)]
+    unsafe fn split(self) -> ((), ()) {
+        ((), ())
+    }
+}
+impl<S, I, G, A, const N: u32> Waits<S, N> for Open<I, G, A> {
+    type State = Settled;
+    type Rest = Self;
+    type Done = ();
+    #[inline(always)]
+    unsafe fn split(self) -> (Self, ()) {
+        (self, ())
+    }
+}
+impl<S, I, A: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A,)> {
+    type State = Settled;
+    type Rest = ();
+    type Done = A::Ended;
+    #[inline(always)]
+    unsafe fn split(self) -> (Self::Rest, Self::Done) {
+        // SAFETY: the caller's promise.
+        ((), unsafe { self.groups.0.ended() })
+    }
+}
+impl<S, I, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A, B)> {
+    type State = Settled;
+    type Rest = ();
+    type Done = (A::Ended, B::Ended);
+    #[inline(always)]
+    unsafe fn split(self) -> (Self::Rest, Self::Done) {
+        // SAFETY: the caller's promise.
+        ((), unsafe { (self.groups.0.ended(), self.groups.1.ended()) })
+    }
+}
+impl<S, I, A: ReadTogether<S>, B> Waits<S, 1> for InGroups<I, (A, B)> {
+    type State = Committed;
+    type Rest = InGroups<I, (B,)>;
+    type Done = A::Ended;
+    #[inline(always)]
+    unsafe fn split(self) -> (Self::Rest, Self::Done) {
+        // SAFETY: the caller's promise; the newest group is B.
+        (InGroups { groups: (self.groups.1,), kind: PhantomData }, unsafe { self.groups.0.ended() })
+    }
+}
+impl<S, I, A: ReadTogether<S>, B, C> Waits<S, 2> for InGroups<I, (A, B, C)> {
+    type State = Committed;
+    type Rest = InGroups<I, (B, C)>;
+    type Done = A::Ended;
+    #[inline(always)]
+    unsafe fn split(self) -> (Self::Rest, Self::Done) {
+        // SAFETY: the caller's promise; the newest groups are B and C.
+        (InGroups { groups: (self.groups.1, self.groups.2), kind: PhantomData }, unsafe {
+            self.groups.0.ended()
+        })
+    }
+}
