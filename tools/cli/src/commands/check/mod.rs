@@ -1,8 +1,8 @@
 //! `baton check`: a kernel of any PTX, under many schedules.
 //!
 //! A launch description ([`spec`]) says with what the kernel is launched and what is to come out.
-//! Every schedule runs on an emulated device of its own ([`search`]); what they find is told for
-//! people ([`report`]), for programs (`--json`, an object a line) and for code hosts ([`sarif`]).
+//! Every schedule runs on an emulated device of its own (`search`); what they find is told for
+//! people (`report`), for programs (`--json`, an object a line) and for code hosts (`sarif`).
 
 pub mod element;
 mod group;

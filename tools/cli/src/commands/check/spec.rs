@@ -36,7 +36,7 @@
 //! ```
 //!
 //! [`Spec::parse`] knows the language and what can be said about a description alone; what a kernel
-//! asks of it is in [`super::setup`]. Every error has its place in the file.
+//! asks of it is in `setup`. Every error has its place in the file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
