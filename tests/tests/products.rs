@@ -41,6 +41,7 @@ fn emulator() -> (Device, Module) {
         kernel("with_tf32"),
         kernel("with_e4m3_e5m2"),
         kernel("with_i8_u8"),
+        kernel("forgotten"),
     ];
     let output = Builder::new(root().join("tests/kernels/products"))
         .arch(Arch::Sm90a)
@@ -191,4 +192,19 @@ fn products_with_a_in_registers_are_exact() {
     product!(with_tf32, f32, 64, f64::from, f64::from);
     product!(with_e4m3_e5m2, f32, 128, of_e4m3, of_e5m2);
     product!(with_i8_u8, i32, 128, |byte| f64::from(byte) - 3.0, |byte| f64::from(250 + byte));
+}
+
+#[test]
+fn a_forgotten_product_is_found_where_its_registers_are_used_again() {
+    let (device, module) = emulator();
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut output = Buffer::<f32>::poisoned(&device, 1024).expect("memory");
+        let launch = device.launch(&module, 1, kernels::forgotten(output.as_arg_mut(), 4));
+        let said = match launch {
+            Ok(report) => format!("{:?}", report.hazards),
+            Err(error) => error.to_string(),
+        };
+        assert!(said.contains("E2"), "seed {seed}: {said}");
+    }
 }
