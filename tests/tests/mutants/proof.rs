@@ -260,7 +260,7 @@ pub const ARGUMENTS: &[Argument] = &[
               before_thread_sync orders them before the arrival, of any order (ISA 9.7.16.6.4).",
     },
     Argument {
-        kernels: &["scale", "gemm_f32", "gemm_bf16"],
+        kernels: &["gemm_f32", "gemm_bf16"],
         mutations: &[Mutation::LeftOut],
         instruction: "bar.sync %r",
         why: "Two of the set's barriers with no access to shared or tensor memory between them, or the set's barrier with \
