@@ -91,7 +91,8 @@ impl Decoder<'_> {
                 AsyncOp::BulkWait { groups: number(n)?, read: has("read") }
             } else if has("prefetch") {
                 mods.each(|m| is_dimension(m).then_some(()));
-                Self::tile_mode(mods)?;
+                // It moves nothing that a program sees, whatever the mode.
+                mods.idle(&["tile", "tile::gather4", "im2col", "im2col::w", "im2col::w::128"]);
                 return Ok(Op::Nop);
             } else if has("tensor") {
                 return self.tensor_copy(mods, o);
