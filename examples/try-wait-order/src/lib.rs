@@ -6,7 +6,7 @@
 //! `tcgen05.ld` behind a relaxed wait needs `tcgen05.fence::after_thread_sync`.
 //!
 //! On the emulator a warp that hangs in a wait may read the clocks that stand behind it, as the seed has it: the early
-//! clock is a legal schedule there, and about every second run shows it. How often a GPU does is for a GPU to say.
+//! clock is a legal schedule there, and about every third run shows it. How often a GPU does is for a GPU to say.
 
 pub mod plot;
 
