@@ -26,14 +26,14 @@ use crate::path::{
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
-use crate::ptx::tcgen05::{Group1, kind};
+use crate::ptx::tcgen05::{CtaGroup, Group1, kind};
 use crate::require;
 use crate::scope::Cta as CtaScope;
 use crate::sem::Release;
 use crate::shared_access::check;
 use crate::stages::{DrainsLike, Ring, Slot, wait_phase};
 use crate::staging::HandBack;
-use crate::tile::{Element, Tile, ToAll};
+use crate::tile::{BulkTile, Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 use crate::token::{
     Brand, Finished, FourWarps, Joined, Marks, ProofOf, SameSet, Set, SingleThread,
     StaysWithItsThreads, WARP, sealed,
@@ -702,7 +702,7 @@ const DESCRIPTOR: u64 = (1024 >> 4) << 32 | 0b001 << 46 | 2 << 61;
 
 /// The descriptor of what begins at `address`.
 #[inline(always)]
-pub(crate) fn descriptor(address: Addr<SharedCta>) -> u64 {
+fn descriptor(address: Addr<SharedCta>) -> u64 {
     DESCRIPTOR | ((address.raw() as u64 & 0x3_FFFF) >> 4)
 }
 
@@ -733,43 +733,60 @@ loaded_for_all! {
     (ToAll<Tile<E, M, K>, A>, ToAll<Tile<E, N, K>, B>) A B;
 }
 
-// SAFETY: the descriptors name the two tiles, panel by panel, and the accumulator.
+// SAFETY: the instructions read the two tiles and write the accumulator.
 unsafe impl<E: MmaElement, const M: usize, const N: usize, const K: usize> Operands<M, N>
     for (Tile<E, M, K>, Tile<E, N, K>)
 {
     #[inline(always)]
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool) {
-        use crate::tile::{BulkTile, PANEL_ROW_BYTES, StageData};
         let idesc = const { instruction::<E>(M, N) };
-        let a = descriptor(stage);
-        let b = descriptor(
-            stage.offset(
-                <Tile<E, M, K> as StageData>::BYTES
-                    .next_multiple_of(<Tile<E, N, K> as StageData>::ALIGN),
-            ),
-        );
-        let steps = const { PANEL_ROW_BYTES as u32 / K_BYTES };
-        let mut panel = 0;
-        while panel < <Tile<E, M, K> as BulkTile>::PANELS {
-            let mut step = 0;
-            while step < steps {
-                let a_at = (panel * (M * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
-                let b_at = (panel * (N * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
-                // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not
-                // overflow.
-                unsafe {
-                    ptx::tcgen05::mma::<Group1, kind::F16>(
-                        accumulator,
-                        a + a_at as u64,
-                        b + b_at as u64,
-                        idesc,
-                        accumulate || panel > 0 || step > 0,
-                    )
-                };
-                step += 1;
-            }
-            panel += 1;
+        // SAFETY: the caller's promise.
+        unsafe { multiply::<Group1, E, M, N, K>(accumulator, stage, idesc, accumulate) }
+    }
+}
+
+/// Issues the instructions, described by `idesc`, that multiply the two K-major tiles of a stage: `M` rows of A, and behind them
+/// `N` rows of B. With `Group2` these are the tiles of one CTA, and the peer's lie at the same places.
+///
+/// # Safety
+/// 1. As for [`Operands::issue`]; with `Group2` the stage is that of both CTAs.
+#[inline(always)]
+pub(crate) unsafe fn multiply<
+    G: CtaGroup,
+    E: MmaElement,
+    const M: usize,
+    const N: usize,
+    const K: usize,
+>(
+    accumulator: Addr<Tmem>,
+    stage: Addr<SharedCta>,
+    idesc: u32,
+    accumulate: bool,
+) {
+    let a = descriptor(stage);
+    let b = descriptor(stage.offset(
+        <Tile<E, M, K> as StageData>::BYTES.next_multiple_of(<Tile<E, N, K> as StageData>::ALIGN),
+    ));
+    let steps = const { PANEL_ROW_BYTES as u32 / K_BYTES };
+    let mut panel = 0;
+    while panel < <Tile<E, M, K> as BulkTile>::PANELS {
+        let mut step = 0;
+        while step < steps {
+            let a_at = (panel * (M * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
+            let b_at = (panel * (N * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
+            // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not overflow.
+            unsafe {
+                ptx::tcgen05::mma::<G, kind::F16>(
+                    accumulator,
+                    a + a_at as u64,
+                    b + b_at as u64,
+                    idesc,
+                    accumulate || panel > 0 || step > 0,
+                )
+            };
+            step += 1;
         }
+        panel += 1;
     }
 }
 

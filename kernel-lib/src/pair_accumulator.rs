@@ -23,7 +23,7 @@
 use core::marker::PhantomData;
 
 use crate::accumulator::{
-    AccConsumer, Accs, Deallocated, Draining, Issuing, MmaElement, descriptor, instruction,
+    AccConsumer, Accs, Deallocated, Draining, Issuing, MmaElement, instruction, multiply,
 };
 use crate::cursor::Cursor;
 use crate::dropped::{Accumulator, Hand};
@@ -32,14 +32,14 @@ use crate::pair::PeersHaveEnded;
 use crate::path::{ByPairMma, Full};
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{
-    Group2, commit_multicast, dealloc, fence_after_thread_sync, fence_before_thread_sync, kind, mma,
+    Group2, commit_multicast, dealloc, fence_after_thread_sync, fence_before_thread_sync,
 };
 use crate::ptx::{mbarrier, shared, sreg};
 use crate::require;
 use crate::scope::Cluster;
 use crate::sem::{Acquire, Release};
 use crate::stages::{DrainsLike, Ring, Slot, wait_phase};
-use crate::tile::{BulkTile, PANEL_ROW_BYTES, StageData, Tile};
+use crate::tile::Tile;
 use crate::token::{
     Brand, Finished, Marks, ProofOf, SameSet, Set, SingleThread, StaysWithItsThreads, WARP,
 };
@@ -378,10 +378,7 @@ pub unsafe trait PairOperands<const N: usize> {
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool);
 }
 
-/// Bytes of K that one instruction takes from each row: 16 elements of two bytes.
-const K_BYTES: u32 = 32;
-
-// SAFETY: the descriptors name the two tiles, panel by panel, at the same places in both CTAs, and the accumulator.
+// SAFETY: the instructions read the two tiles, at the same places in both CTAs, and write the accumulator.
 unsafe impl<E: MmaElement, const N: usize, const HALF: usize, const K: usize> PairOperands<N>
     for (Tile<E, ROWS, K>, Tile<E, HALF, K>)
 {
@@ -394,33 +391,7 @@ unsafe impl<E: MmaElement, const N: usize, const HALF: usize, const K: usize> Pa
             );
             instruction::<E>(2 * ROWS, N)
         };
-        let a = descriptor(stage);
-        let b = descriptor(
-            stage.offset(
-                <Tile<E, ROWS, K> as StageData>::BYTES
-                    .next_multiple_of(<Tile<E, HALF, K> as StageData>::ALIGN),
-            ),
-        );
-        let steps = const { PANEL_ROW_BYTES as u32 / K_BYTES };
-        let mut panel = 0;
-        while panel < <Tile<E, ROWS, K> as BulkTile>::PANELS {
-            let mut step = 0;
-            while step < steps {
-                let a_at = (panel * (ROWS * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
-                let b_at = (panel * (HALF * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
-                // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not overflow.
-                unsafe {
-                    mma::<Group2, kind::F16>(
-                        accumulator,
-                        a + a_at as u64,
-                        b + b_at as u64,
-                        idesc,
-                        accumulate || panel > 0 || step > 0,
-                    )
-                };
-                step += 1;
-            }
-            panel += 1;
-        }
+        // SAFETY: the caller's promise.
+        unsafe { multiply::<Group2, E, ROWS, HALF, K>(accumulator, stage, idesc, accumulate) }
     }
 }

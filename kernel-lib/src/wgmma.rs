@@ -179,19 +179,21 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// Hands the registers to the instructions that follow.
     ///
     /// # PTX
-    /// `wgmma.fence.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.1).
+    /// `wgmma.fence.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.1). The registers pass through it, so that the compiler
+    /// writes them before: the zeros of a new product too.
     #[inline(always)]
     pub fn fence<T>(
-        self, // E1: nobody touches the registers between the fence and the instructions
+        mut self, // E1: nobody touches the registers between the fence and the instructions
         warpgroup: &mut T,
     ) -> Product<D, S, WgmmaFenced>
     where
         T: SameSet<S> + WholeWarpgroup,
         State: RegistersSettled,
+        D: Accumulator<D::Some>,
     {
         let _ = warpgroup;
         // SAFETY: all threads of the warpgroup are here, by the token.
-        unsafe { ptx::wgmma::fence() };
+        self.values = unsafe { ptx::wgmma::fence_of::<D::Some, D>(self.values) };
         self.become_state(|_| ())
     }
 
@@ -647,6 +649,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         T: SameSet<S> + WholeWarpgroup,
         State: RegistersSettled,
         FragmentState: RegistersSettled,
+        D: Accumulator<D::Some>,
     {
         let a = a.in_place();
         (self.fence(warpgroup), a.become_state())

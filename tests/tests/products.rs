@@ -6,6 +6,7 @@ use baton::float::{e4m3, e5m2};
 use baton::launch::Call;
 use baton_builder::{Arch, Builder, Ptxas};
 use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Matrix, Module};
+use baton_ptx::Operand;
 use baton_tests::root;
 use products_kernel as kernels;
 use products_kernel::{ROUNDS, a, b};
@@ -206,5 +207,42 @@ fn a_forgotten_product_is_found_where_its_registers_are_used_again() {
             Err(error) => error.to_string(),
         };
         assert!(said.contains("E2"), "seed {seed}: {said}");
+    }
+}
+
+/// Rule E1, in the PTX that the compiler made of the example's product: its zeros are in the registers when the fence comes. The
+/// emulator cannot see this, because a `mov` between registers is a new name for it.
+#[test]
+fn e1_a_new_product_is_zero_before_the_fence() {
+    for binary in gemm_hopper::KERNELS.binaries {
+        let module = baton_ptx::Module::parse(binary.ptx, binary.arch).expect("it is PTX");
+        let mut products = 0;
+        for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
+            let wgmma = |at: usize, what: &str| {
+                body.instructions[at].opcode() == "wgmma" && body.instructions[at].has(what)
+            };
+            for fence in (0..body.instructions.len()).filter(|&at| wgmma(at, "fence")) {
+                let behind = fence + 1..body.instructions.len();
+                let Some(first) = behind.clone().find(|&at| wgmma(at, "mma_async")) else {
+                    continue;
+                };
+                products += 1;
+                let Some(Operand::Vector(accumulator)) = body.instructions[first].operands.first()
+                else {
+                    panic!("{}: a product names its registers", binary.arch);
+                };
+                for instruction in &body.instructions[fence + 1..first] {
+                    let written = instruction.operands.first();
+                    let text = module.text(instruction);
+                    assert!(
+                        written.is_none_or(|register| !accumulator.contains(register)),
+                        "{}: line {}: `{text}` behind `wgmma.fence`",
+                        binary.arch,
+                        instruction.line,
+                    );
+                }
+            }
+        }
+        assert!(products > 0, "{}: there is a product", binary.arch);
     }
 }

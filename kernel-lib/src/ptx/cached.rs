@@ -184,7 +184,7 @@ pub unsafe fn ld_weak_cached<T: Word, E: LoadKept, F: Fetch, H: Hint>(
                 asm!(
                     concat!("ld.weak.global", $kept, $hint, $fetch, $width, " {value}, [{addr}]", $text, ";"),
                     value = out($class) value, addr = in(reg64) addr.raw(), $($policy = in(reg64) cached,)?
-                    options(pure, readonly, nostack)
+                    options(nostack)
                 );
                 T::from_word(value as u64)
             }};

@@ -271,7 +271,7 @@ macro_rules! weak_loads {
                         let value: $ty;
                         asm!(
                             concat!("multimem.ld_reduce.weak.global", $op, $type, " {}, [{}];"),
-                            out($reg) value, in(reg64) addr.raw(), options(pure, readonly, nostack)
+                            out($reg) value, in(reg64) addr.raw(), options(nostack)
                         );
                         T::from_word(value as u64)
                     })*
@@ -309,7 +309,7 @@ macro_rules! weak_bit_loads {
                         let value: $ty;
                         asm!(
                             concat!("multimem.ld_reduce.weak.global", $op, $type, " {}, [{}];"),
-                            out($reg) value, in(reg64) addr.raw(), options(pure, readonly, nostack)
+                            out($reg) value, in(reg64) addr.raw(), options(nostack)
                         );
                         T::from_word(value as u64)
                     }};

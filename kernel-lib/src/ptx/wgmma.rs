@@ -125,6 +125,8 @@ pub trait Accumulator<P: Pair>: sealed::Array + Copy {
         accumulate: bool,
     ) -> Self;
     #[doc(hidden)]
+    unsafe fn fence(self) -> Self;
+    #[doc(hidden)]
     unsafe fn wait<const PENDING: u32>(self) -> Self;
 }
 
@@ -143,6 +145,16 @@ pub unsafe fn fence() {
         super::anchor();
         asm!("//@baton collective wgmma.fence", "wgmma.fence.sync.aligned;", options(nostack))
     }
+}
+
+/// [`fence`], with one accumulator passed through it, so that what the compiler computes for it stands before.
+///
+/// # Safety
+/// 1. As for [`fence`].
+#[inline(always)]
+pub(crate) unsafe fn fence_of<P: Pair, D: Accumulator<P>>(d: D) -> D {
+    // SAFETY: the obligation is that of this function.
+    unsafe { d.fence() }
 }
 
 /// The registers of A, of which the compiler computes nothing behind this: for [`fence`], which orders what stands before it.
@@ -424,6 +436,23 @@ macro_rules! accumulators {
                         };
                     }
                     $family!(emit P ", {na}, {nb}, {tb}");
+                    [$($element::from_register($r)),*]
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn fence(self) -> Self {
+                device! {
+                    super::anchor();
+                    let [$($r),*] = self;
+                    $(let mut $r = $element::into_register($r);)*
+                    asm!(
+                        "//@baton collective wgmma.fence",
+                        "wgmma.fence.sync.aligned;",
+                        concat!("//" $(, " {", stringify!($r), "}")*),
+                        $($r = inout(reg32) $r,)*
+                        options(nostack)
+                    );
                     [$($element::from_register($r)),*]
                 }
             }

@@ -670,7 +670,7 @@ pub const ALL: &[Rule] = &[
         id: "E1",
         sequence: "first `wgmma.mma_async` without `wgmma.fence`; registers touched between fence and use",
         how: How::Types,
-        emulator: &["E1_no_fence", "E1_register_written"],
+        emulator: &["E1_no_fence", "E1_register_written", "E1_zeroed_behind_the_fence"],
         model: &[],
         tests: &[("tests/tests/products.rs", "products_with_a_in_registers_are_exact")],
         excuse: "",

@@ -350,7 +350,9 @@ impl Decoder<'_> {
             !matches!(opcode, "st" | "red" | "bar" | "barrier" | "cp" | "mbarrier" | "tcgen05")
         };
         let of = |(i, inst): (&ptx::Instruction, &Inst)| {
-            if matches!(inst.op, Op::Wgmma(_) | Op::Mov { .. }) {
+            let renames = |a| matches!(a, Src::R32(_) | Src::R64(_) | Src::R128(_));
+            if matches!(inst.op, Op::Wgmma(_)) || matches!(inst.op, Op::Mov { a, .. } if renames(a))
+            {
                 return Box::default();
             }
             let mut found = Vec::new();
