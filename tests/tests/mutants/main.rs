@@ -2,7 +2,7 @@
 //! in the emitted PTX, one at a time. Within two hundred schedules the emulator reports a hazard, an error or a deadlock,
 //! or the result is wrong; or else the mutant is proved to be no mistake. And it says nothing of the kernels as they are.
 //!
-//! A sample of the mutants runs each time, all of them with `BATON_LONG=1`; then
+//! A sample of the mutants runs each time, all of them in a long campaign; then
 //!
 //! ```sh
 //! BATON_LONG=1 BATON_BLESS=1 cargo test --release -p baton-tests --test mutants
@@ -18,10 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use baton_campaign::{Campaign, is_long};
 use baton_tests::root;
 use mutation::{Mutant, mutants};
 use proof::{ARGUMENTS, Argument, GAPS, Kernel};
@@ -34,13 +36,8 @@ const SEEDS: u64 = 200;
 const SILENT: u64 = 60;
 const SILENT_LONG: u64 = 10_000;
 const PRODUCTS: u64 = 4;
-/// Without `BATON_LONG`, one mutant in so many runs.
+/// In a sample, one mutant in so many runs.
 const SAMPLE: usize = 12;
-
-/// Whether everything runs, which takes half an hour.
-fn long() -> bool {
-    env::var_os("BATON_LONG").is_some_and(|value| value != "0")
-}
 
 /// These, or the one that `BATON_KERNEL` names.
 fn chosen(mut subjects: Vec<Subject>) -> Vec<Subject> {
@@ -90,7 +87,8 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
 }
 
 /// Kernels whose mutants have to be noticed, and what is known of those that are not.
-struct Campaign {
+struct Hunt {
+    name: &'static str,
     subjects: Vec<Subject>,
     /// Whether nothing in them is superfluous, so that a proof that something is does not help.
     minimal: bool,
@@ -101,7 +99,7 @@ struct Campaign {
     write: fn(&str, &Table) -> String,
 }
 
-impl Campaign {
+impl Hunt {
     fn judge(&self, subject: &Subject, kernel: &Kernel, mutant: &Mutant) -> Verdict {
         let loaded = subject
             .load(mutant.ptx.clone())
@@ -123,7 +121,6 @@ impl Campaign {
     }
 
     fn run(&self) {
-        let long = long();
         let cases: Vec<(&Subject, Kernel, Vec<Mutant>)> = self
             .subjects
             .iter()
@@ -133,7 +130,11 @@ impl Campaign {
             })
             .collect();
         let all = cases.iter().flat_map(|(s, k, mutants)| mutants.iter().map(move |m| (*s, k, m)));
-        let chosen: Vec<_> = all.step_by(if long { 1 } else { SAMPLE }).collect();
+        let all: Vec<_> = all.collect();
+        let sample = all.len().div_ceil(SAMPLE) as u64;
+        let campaign = Campaign::new(self.name, sample, all.len() as u64);
+        let chosen: Vec<_> = all.into_iter().step_by(if is_long() { 1 } else { SAMPLE }).collect();
+        assert_eq!(chosen.len() as u64, campaign.cases());
         let verdicts =
             in_parallel(&chosen, |(subject, kernel, mutant)| self.judge(subject, kernel, mutant));
 
@@ -151,7 +152,7 @@ impl Campaign {
             survivors.len(),
             survivors.join("\n")
         );
-        if !long || env::var_os("BATON_KERNEL").is_some() {
+        if !is_long() || env::var_os("BATON_KERNEL").is_some() {
             return;
         }
         let path = root().join("docs").join(self.page);
@@ -176,7 +177,8 @@ impl Campaign {
 
 #[test]
 fn every_broken_hand_over_is_noticed() {
-    Campaign {
+    Hunt {
+        name: "mutants of kernels that have to be noticed or proved",
         subjects: chosen(subject::all()),
         minimal: false,
         arguments: ARGUMENTS,
@@ -189,7 +191,8 @@ fn every_broken_hand_over_is_noticed() {
 
 #[test]
 fn every_broken_hand_over_of_the_twins_is_noticed() {
-    Campaign {
+    Hunt {
+        name: "mutants of the twins in CUDA C++ that have to be noticed",
         subjects: chosen(subject::twins()),
         minimal: true,
         arguments: &[],
@@ -206,31 +209,32 @@ fn every_broken_hand_over_of_the_twins_is_noticed() {
 
 #[test]
 fn nothing_is_said_of_correct_kernels() {
-    nothing_is_said_of(subject::all());
+    nothing_is_said_of("schedules under which a correct kernel is silent", subject::all());
 }
 
 #[test]
 fn nothing_is_said_of_correct_twins() {
-    nothing_is_said_of(subject::twins());
+    nothing_is_said_of("schedules under which a correct twin is silent", subject::twins());
 }
 
-fn nothing_is_said_of(subjects: Vec<Subject>) {
-    let seeds = if long() { SILENT_LONG } else { SILENT };
+fn nothing_is_said_of(name: &str, subjects: Vec<Subject>) {
     let subjects = chosen(subjects);
-    let blocks: Vec<(&Subject, u64)> = subjects
+    let campaign = Campaign::new(name, SILENT, SILENT_LONG);
+    let seeds = campaign.cases();
+    let blocks: Vec<(&Subject, Range<u64>)> = subjects
         .iter()
         .flat_map(|subject| {
             let seeds =
                 if subject.kernel.starts_with("gemm") { seeds.div_ceil(PRODUCTS) } else { seeds };
-            (0..seeds.div_ceil(SILENT)).map(move |block| (subject, block * SILENT))
+            (0..seeds)
+                .step_by(SILENT as usize)
+                .map(move |first| (subject, first..seeds.min(first + SILENT)))
         })
         .collect();
-    let said = in_parallel(&blocks, |(subject, first)| {
+    let said = in_parallel(&blocks, |(subject, seeds)| {
         let loaded = subject.load(subject.ptx.clone()).expect("valid PTX");
-        let mut seeds = *first..first + SILENT.min(if long() { SILENT } else { seeds });
-        seeds
-            .find_map(|seed| Some((seed, subject.wrong(&loaded, seed)?)))
-            .map(|(seed, how)| format!("{}, seed {seed}: {how}", subject.kernel))
+        let found = seeds.clone().find_map(|seed| Some((seed, subject.wrong(&loaded, seed)?)));
+        found.map(|(seed, how)| format!("{}, seed {seed}: {how}", subject.kernel))
     });
     let said: Vec<String> = said.into_iter().flatten().collect();
     assert!(said.is_empty(), "{}", said.join("\n\n"));

@@ -1,5 +1,5 @@
 //! Broken launch descriptions never bring `baton check` down: those of the corpus with random changes
-//! are read, and whatever is wrong with them is an error with a place and a way out. `BATON_LONG=1`
+//! are read, and whatever is wrong with them is an error with a place and a way out. A long campaign
 //! tries many more; the fuzz target in `fuzz/` does the same without end.
 
 use std::fs;
@@ -7,6 +7,7 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use baton_campaign::Campaign;
 use baton_cli::commands::check::spec::Spec;
 
 /// What one description may take.
@@ -16,10 +17,11 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -100,9 +102,9 @@ fn broken_descriptions_are_errors_with_a_place_and_a_way_out() {
     for text in &corpus {
         Spec::parse(text).unwrap_or_else(|error| panic!("the corpus is right: {error:?}"));
     }
-    let long = std::env::var_os("BATON_LONG").is_some_and(|long| long == "1");
-    let count = if long { 3_000_000 } else { 5_000 };
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let campaign = Campaign::new("changed launch descriptions", 5_000, 3_000_000);
+    let count = campaign.cases();
+    let mut random = Random(campaign.seed());
     let (mut right, mut wrong) = (0, 0);
     for i in 0..count {
         let text = mutate(

@@ -1,7 +1,8 @@
 //! Broken PTX never brings the emulator down: programs of the corpus with random changes are loaded
-//! and run, and whatever is wrong with them is an error. `BATON_LONG=1` tries many more; the fuzz
+//! and run, and whatever is wrong with them is an error. A long campaign tries many more; the fuzz
 //! targets in `fuzz/` do the same without end.
 
+use baton_campaign::Campaign;
 use baton_emulator::{Launch, Machine, Options, Program};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -145,10 +146,9 @@ fn execute(text: &str, seed: u64) -> Option<String> {
 #[test]
 fn changed_programs_end_with_an_answer() {
     let corpus = corpus();
-    let long = std::env::var_os("BATON_LONG").is_some();
-    let rounds = if long { 200_000 } else { 1_500 };
-    let mut random =
-        Random(std::env::var("BATON_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1));
+    let campaign = Campaign::new("changed programs on the emulator", 1_500, 200_000);
+    let rounds = campaign.cases();
+    let mut random = Random(campaign.seed());
     let (mut refused, mut ran) = (0, 0);
     for round in 0..rounds {
         let text = &corpus[random.below(corpus.len())];

@@ -3,15 +3,18 @@
 //! `cargo test` runs once over the workspace, doc tests included; its output passes through, and
 //! the sections in it (one for each test program) are added up into the closing table. Release
 //! code is tested: it is what `baton run` uses, and the time limits in the tests are meant for it.
+//! Tests with too many cases to run each time write down how many they ran: a second table.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal, pipe};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use baton_campaign::{NotAnOutcome, Outcome};
 use clap::Args;
+use tempfile::NamedTempFile;
 use time::OffsetDateTime;
 
 use crate::commands::doctor;
@@ -26,7 +29,11 @@ pub struct Arguments {
     #[arg(long)]
     long: bool,
 
-    /// Also write the closing table to this file, with the date and what was run
+    /// The seed of what is random in the campaigns [default: 1; with --long one from the clock]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Also write the closing tables to this file, with the date and what was run
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
@@ -50,7 +57,10 @@ impl Arguments {
 
         let (from_cargo, to_cargo) = pipe().map_err(|error| cargo::lost(&error))?;
         let clone = |end: &std::io::PipeWriter| end.try_clone().map_err(|e| cargo::lost(&e));
+        let campaigns = NamedTempFile::new()
+            .map_err(|error| Failure::file("write", &std::env::temp_dir(), &error))?;
         let mut command = self.cargo_test(&repository);
+        command.env(baton_campaign::RECORD, campaigns.path());
         command.stdin(Stdio::null()).stdout(clone(&to_cargo)?).stderr(to_cargo);
         let mut child = command.spawn().map_err(|error| cargo::not_started(&error))?;
         // The command holds the pipe's ends for writing; reading ends when they are gone.
@@ -65,7 +75,7 @@ impl Arguments {
         }
         let status = child.wait().map_err(|error| cargo::lost(&error))?;
 
-        let summary = record.summary();
+        let summary = record.summary() + &campaigns_table(&outcomes(campaigns.path())?);
         output::text(&summary)?;
         if let Some(file) = &self.report {
             let report = self.report(&repository, &summary);
@@ -96,8 +106,15 @@ impl Arguments {
         }
         command.arg("--").args(&self.filter);
         if self.long {
-            // What the campaigns look at.
-            command.env("BATON_LONG", "1");
+            command.env(baton_campaign::LONG, "1");
+        }
+        let seed = self.seed.or_else(|| {
+            // Different programs each time, of which the table says which they were.
+            let seconds = OffsetDateTime::now_utc().unix_timestamp();
+            self.long.then(|| u64::try_from(seconds).unwrap_or_default())
+        });
+        if let Some(seed) = seed {
+            command.env(baton_campaign::SEED, seed.to_string());
         }
         command
     }
@@ -119,9 +136,32 @@ impl Arguments {
         let extent = if self.long { "every campaign in full" } else { "a sample of each campaign" };
         format!(
             "# Report of the tests\n\n{date}, commit {commit}, {extent}, {cores} cores. Schedules have the \
-             seeds from 0 up; random programs a new seed each time, which is printed when one fails.\n\n```text{summary}```\n"
+             seeds from 0 up; what else is random has the seed in the last table.\n\n```text{summary}```\n"
         )
     }
+}
+
+/// What the campaigns wrote down.
+fn outcomes(record: &Path) -> Result<Vec<Outcome>> {
+    let text = fs::read_to_string(record).map_err(|error| Failure::file("read", record, &error))?;
+    let outcome = |line: &str| {
+        line.parse().map_err(|error: NotAnOutcome| {
+            Failure::new(exit_code::FILES, format!("{}: {error}", record.display()))
+        })
+    };
+    text.lines().map(outcome).collect()
+}
+
+/// How much of each campaign ran.
+fn campaigns_table(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    if !outcomes.is_empty() {
+        text += "\ncampaigns:\n";
+    }
+    for outcome in outcomes {
+        let _ = writeln!(text, "  {outcome}");
+    }
+    text
 }
 
 fn no_test_ran(filter: &[String]) -> Failure {
@@ -299,6 +339,17 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         assert!(summary.contains("baton_ptx (unit tests): module::tests::labels"), "{summary}");
         assert!(summary.contains("rules (tests/rules.rs)"), "{summary}");
         assert!(summary.contains("ended without a result"), "{summary}");
+    }
+
+    #[test]
+    fn campaigns_say_how_much_of_them_ran() {
+        let record = NamedTempFile::new().expect("a file");
+        assert_eq!(campaigns_table(&outcomes(record.path()).expect("none ran")), "");
+        fs::write(&record, "mutants\t23\t275\t1\t1250\ttrue\n").expect("written");
+        let table = campaigns_table(&outcomes(record.path()).expect("one line"));
+        assert_eq!(table, "\ncampaigns:\n  mutants: 23 of 275, seed 1, 1.2 s\n");
+        fs::write(&record, "half a li").expect("written");
+        assert!(outcomes(record.path()).is_err());
     }
 
     #[test]

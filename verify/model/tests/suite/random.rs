@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use std::collections::BTreeMap;
 
+use baton_campaign::Campaign;
 use baton_model::litmus::Term;
 use baton_model::{Clauses, Options, judge, outcomes};
 use proptest::prelude::*;
@@ -212,13 +213,25 @@ fn is_small(text: &str) -> bool {
     reads <= 9 && writes <= 5 && reads + writes <= 11
 }
 
-fn agree(cases: u32) {
-    let mut runner = TestRunner::new(Config {
+/// Runs a campaign of random programs.
+fn runner(campaign: &Campaign) -> TestRunner {
+    let cases = u32::try_from(campaign.cases()).expect("a number of programs");
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &campaign.seed_bytes());
+    let config = Config {
         cases,
         max_global_rejects: cases * 20,
+        max_local_rejects: u32::MAX,
         failure_persistence: None,
         ..Config::default()
-    });
+    };
+    TestRunner::new_with_rng(config, rng)
+}
+
+#[test]
+fn both_implementations_agree() {
+    let campaign =
+        Campaign::new("random programs on which both implementations agree", 500, 10_000);
+    let mut runner = runner(&campaign);
     let strategy = program().prop_filter("small enough", |text| is_small(text));
     let result = runner.run(&strategy, |text| {
         let test = narrow::parse(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
@@ -277,22 +290,11 @@ fn agree(cases: u32) {
     }
 }
 
-/// 500 programs, or 10,000 in a long run (`BATON_LONG=1`).
-#[test]
-fn both_implementations_agree() {
-    agree(if std::env::var_os("BATON_LONG").is_some() { 10_000 } else { 500 });
-}
-
-/// Without a clause that the others imply, all outcomes and races are the same: 300 programs, 10,000 in a long run.
+/// Without a clause that the others imply, all outcomes and races are the same.
 #[test]
 fn implied_clauses_change_nothing() {
-    let cases = if std::env::var_os("BATON_LONG").is_some() { 10_000 } else { 300 };
-    let mut runner = TestRunner::new(Config {
-        cases,
-        max_global_rejects: cases * 20,
-        failure_persistence: None,
-        ..Config::default()
-    });
+    let campaign = Campaign::new("random programs without the implied clauses", 300, 10_000);
+    let mut runner = runner(&campaign);
     let strategy = program().prop_filter("small enough", |text| is_small(text));
     let result = runner.run(&strategy, |text| {
         let test = narrow::parse(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
@@ -326,15 +328,14 @@ const MOST_MS: f64 = 50.0;
 #[test]
 #[cfg_attr(debug_assertions, ignore = "the times are those of optimised code")]
 fn four_threads_with_ten_events_are_judged_at_once() {
-    let rng = TestRng::deterministic_rng(RngAlgorithm::default());
-    let config = Config { max_local_rejects: u32::MAX, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, rng);
+    let campaign = Campaign::new("tests of four threads and ten events, timed", 500, 20_000);
+    let mut runner = runner(&campaign);
     let strategy = four_threads();
     let mut slow = vec![];
     let mut times = vec![];
     let mut races_unknown = 0;
     let mut longest = (0.0, String::new());
-    for _ in 0..if std::env::var_os("BATON_LONG").is_some() { 20_000 } else { 500 } {
+    for _ in 0..campaign.cases() {
         let text = strategy.new_tree(&mut runner).expect("some have ten").current();
         // The best of some tries: the first ones find nothing in the caches.
         let (mut best, mut least) = (f64::INFINITY, f64::INFINITY);
