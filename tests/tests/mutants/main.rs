@@ -31,11 +31,9 @@ use subject::Subject;
 
 /// Schedules in which a mutant has to be noticed.
 const SEEDS: u64 = 200;
-/// Schedules under which the kernels as they are run silently; in the long run; and that of the matrix products, whose
-/// schedules take a hundred times as long, divided by this.
+/// Schedules under which the kernels as they are run silently; and in the long run.
 const SILENT: u64 = 60;
 const SILENT_LONG: u64 = 10_000;
-const PRODUCTS: u64 = 4;
 /// In a sample, one mutant in so many runs.
 const SAMPLE: usize = 12;
 
@@ -224,8 +222,6 @@ fn nothing_is_said_of(name: &str, subjects: Vec<Subject>) {
     let blocks: Vec<(&Subject, Range<u64>)> = subjects
         .iter()
         .flat_map(|subject| {
-            let seeds =
-                if subject.kernel.starts_with("gemm") { seeds.div_ceil(PRODUCTS) } else { seeds };
             (0..seeds)
                 .step_by(SILENT as usize)
                 .map(move |first| (subject, first..seeds.min(first + SILENT)))

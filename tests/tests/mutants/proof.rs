@@ -100,6 +100,14 @@ impl Kernel {
             if self.none_before(at, barrier, access) {
                 return Some("on every way here there was no access since the last barrier");
             }
+            // A collective of the warp, which its lanes have reached together.
+            let waited =
+                |i: &Instruction| barrier(i) || begins(i, &["wgmma.wait_group.sync.aligned"]);
+            if self.none_before(at, waited, access) {
+                return Some(
+                    "on every way here there was no access since the warp waited, as one, for its products",
+                );
+            }
         }
         if barrier(was) && self.none_behind(at, never, access) {
             return Some("no access follows");
@@ -239,7 +247,7 @@ pub const ARGUMENTS: &[Argument] = &[
         why: "The arrival announces bytes and publishes nothing: a relaxed arrival heads no pattern, whatever its scope is.",
     },
     Argument {
-        kernels: &["scale", "gemm_f32", "gemm_bf16", "broadcast"],
+        kernels: &["scale", "gemm", "gemm_f32", "gemm_bf16", "broadcast"],
         mutations: &[Mutation::Relaxed],
         instruction: "mbarrier.arrive.expect_tx",
         why: "The producer has made no access that the waiters rely on. The copies' own completion, which is what they \

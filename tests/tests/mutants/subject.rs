@@ -60,6 +60,11 @@ pub fn all() -> Vec<Subject> {
             let problem = &PRODUCTS[seed as usize % 2];
             problem.run::<bf16>(device, module, 1).map(|product| product.outcome)
         }),
+        Subject::new("gemm", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
+            // Two tiles on one CTA: every stage of the ring twice, and a single step.
+            let (m, n, k) = [(100, 70, 448), (128, 128, 40)][seed as usize % 2];
+            gemm_hopper::run(device, module, gemm_hopper::Shape { m, n, k }, 1, 1)
+        }),
         Subject::new("tiles", &takeover::KERNELS, SHORT, |device, module, seed| {
             takeover::run(device, module, 2000, 25, seed).map(|taken| taken.outcome)
         }),
@@ -89,12 +94,6 @@ const TWINS: [(&str, &str); 6] = [
 
 /// The twins in CUDA C++ of those kernels that have one, run in the same ways.
 pub fn twins() -> Vec<Subject> {
-    let hopper = Subject::new("gemm", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
-        // Two tiles on one CTA: every stage of the ring twice, and a single step.
-        let shape = [Shape { m: 100, n: 70, k: 448 }, Shape { m: 128, n: 128, k: 40 }];
-        let gemm_blackwell::Shape { m, n, k } = shape[seed as usize % 2];
-        gemm_hopper::run(device, module, gemm_hopper::Shape { m, n, k }, 1, 1)
-    });
     let twin = |subject: Subject| {
         let (_, file) = TWINS.iter().find(|(image, _)| *image == subject.image.name)?;
         let path = root().join("bench/sass/ptx").join(file).with_extension("ptx");
@@ -102,7 +101,7 @@ pub fn twins() -> Vec<Subject> {
         let entry = format!(".entry {}(", subject.kernel);
         ptx.contains(&entry).then_some(Subject { ptx, ..subject })
     };
-    all().into_iter().chain([hopper]).filter_map(twin).collect()
+    all().into_iter().filter_map(twin).collect()
 }
 
 /// Steps of the kernels on ordinary memory, and of those that copy or multiply tiles.
