@@ -759,8 +759,8 @@ pub(crate) struct Func {
     pub shared: Vec<u32>,
     /// Functions that this one calls.
     pub callees: Vec<u32>,
-    /// With `wgmma` inside: the 32-bit registers that each instruction uses, and whether it writes
-    /// them. Empty without.
+    /// With `wgmma` or `tcgen05.ld` inside: the 32-bit registers that each instruction uses, and
+    /// whether it writes them. Empty without.
     pub touched: Vec<Box<[(u32, bool)]>>,
     /// An indirect call: any function may be reached.
     pub indirect: bool,

@@ -490,6 +490,7 @@ impl<'p> Grid<'p> {
             warp.small_groups = [0; LANES];
             warp.cluster_arrived = 0;
             warp.loans = Loans::default();
+            warp.fills.clear();
             warp.ready = true;
             let func = &self.world.program.functions[self.entry as usize];
             self.world.local += warp.reserve(&frame, func);

@@ -347,6 +347,9 @@ impl World<'_> {
                     let mut agent = self.agents.remove(i);
                     self.advance_tensor(&mut agent, warp)?;
                 }
+                if loads {
+                    warp.fills.clear();
+                }
                 if let Some(detect) = &mut self.detect {
                     detect.tensor_waited(me, loads);
                 }
@@ -441,11 +444,11 @@ impl World<'_> {
                 let address = TensorAddress::from_bits(bits);
                 let memory = tensor(&mut self.ctas[warp.cta as usize].tensor);
                 access.check(memory, warp.index, address)?;
-                for register in registers {
-                    warp.regs.put32(&frame, *register, mask, &[IN_FLIGHT; LANES]);
-                }
-                if let Some(reduce) = reduce {
-                    warp.regs.put32(&frame, reduce.d, mask, &[IN_FLIGHT; LANES]);
+                for register in registers.iter().copied().chain(reduce.map(|reduce| reduce.d)) {
+                    warp.regs.put32(&frame, register, mask, &[IN_FLIGHT; LANES]);
+                    if let Dst::R32(slot) = register {
+                        warp.fills.insert(frame.r32 + slot, path.site());
+                    }
                 }
                 self.track_rectangle(warp, path, lane, access, address, (Class::Ld, false));
                 let agent = TensorAgent::Ld {

@@ -7,6 +7,7 @@
 
 use crate::ir::{Dst, LANES, Lanes32, Lanes64, NO_JOIN};
 use crate::wgmma::Loans;
+use std::collections::HashMap;
 
 pub(crate) const FULL: u32 = u32::MAX;
 
@@ -219,6 +220,8 @@ pub(crate) struct Warp {
     pub cluster_phase: u64,
     /// Registers that `wgmma` has.
     pub loans: Loans,
+    /// Registers that `tcgen05.ld` fills until the next `wait::ld`, each with that instruction.
+    pub fills: HashMap<u32, u32>,
     pub ready: bool,
 }
 

@@ -170,7 +170,11 @@ pub(crate) fn function(
     let line = module.source[..body.span.end].matches('\n').count() as u32 + 1;
     let join_point = joins.is_join[body.instructions.len()];
     d.func.code.push(Inst { guard: 0, join_point, line, op: Op::Ret });
-    if d.func.code.iter().any(|i| matches!(i.op, Op::Wgmma(_))) {
+    let lends = |i: &Inst| {
+        matches!(&i.op, Op::Wgmma(_))
+            || matches!(&i.op, Op::Tensor(op) if matches!(**op, TensorOp::Ld { .. }))
+    };
+    if d.func.code.iter().any(lends) {
         d.func.touched = d.touched();
     }
     d.func
@@ -343,14 +347,15 @@ impl Decoder<'_> {
         Ok((addr, space))
     }
 
-    /// For each instruction but moves between registers and `wgmma` itself, the 32-bit registers
-    /// that it names, and whether it writes them.
+    /// For each instruction but `wgmma` itself and, where there is `wgmma`, moves between registers,
+    /// the 32-bit registers that it names, and whether it writes them.
     fn touched(&self) -> Vec<Box<[(u32, bool)]>> {
         let writes_first = |opcode: &str| {
             !matches!(opcode, "st" | "red" | "bar" | "barrier" | "cp" | "mbarrier" | "tcgen05")
         };
+        let products = self.func.code.iter().any(|i| matches!(i.op, Op::Wgmma(_)));
         let of = |(i, inst): (&ptx::Instruction, &Inst)| {
-            let renames = |a| matches!(a, Src::R32(_) | Src::R64(_) | Src::R128(_));
+            let renames = |a| products && matches!(a, Src::R32(_) | Src::R64(_) | Src::R128(_));
             if matches!(inst.op, Op::Wgmma(_)) || matches!(inst.op, Op::Mov { a, .. } if renames(a))
             {
                 return Box::default();

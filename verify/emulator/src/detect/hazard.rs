@@ -474,6 +474,14 @@ impl Detector {
         self.report(w, lane, site, None, (cause("F1", what, fix).policy(true), what.into()));
     }
 
+    /// An instruction uses a register that a `tcgen05.ld` has yet to fill.
+    pub fn used_while_loaded(&mut self, w: u32, site: u32, load: u32) {
+        let what = "a register is used while tcgen05.ld may still write it: its value is undefined";
+        let fix = "tcgen05.wait::ld between the load and the use; pass the registers through the wait, or the compiler moves \
+                   the use above it";
+        self.report(w, 0, site, Some(load), (cause("D3", what, fix), what.into()));
+    }
+
     /// An instruction uses a register that a product in flight has.
     pub fn wgmma_misuse(&mut self, w: u32, site: u32, product: u32, misuse: Misuse) {
         let what = match misuse {

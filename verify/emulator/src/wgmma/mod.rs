@@ -365,6 +365,12 @@ impl World<'_> {
     pub(crate) fn touch_registers(&mut self, warp: &mut Warp, path: &Path) {
         let func = &self.program.functions[path.frame.func as usize];
         let touched = &func.touched[path.pc as usize];
+        if !warp.fills.is_empty() {
+            let at = |&(slot, _): &(u32, bool)| warp.fills.get(&(path.frame.r32 + slot)).copied();
+            if let (Some(load), Some(detect)) = (touched.iter().find_map(at), &mut self.detect) {
+                detect.used_while_loaded(self.current, path.site(), load);
+            }
+        }
         if let (Some((misuse, product)), Some(detect)) =
             (warp.loans.touch(&path.frame, touched, path.site()), &mut self.detect)
         {
