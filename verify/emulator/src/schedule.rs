@@ -691,16 +691,27 @@ impl World<'_> {
             };
             let arrives = match &agent.action {
                 Action::Tensor(TensorAgent::Commit { bars }) => bars.iter().any(|b| b.cta == slot),
+                Action::SmallArrive { bar } => bar.cta == slot,
                 _ => false,
             };
-            if arrives {
-                let what = "the CTA exits while a tcgen05.commit has yet to arrive at its barrier";
-                return Err(Fault::InFlight { what, rule: "B9" });
-            }
-            if touches {
-                let what = "the CTA exits while a copy reads or writes its shared memory";
-                return Err(Fault::InFlight { what, rule: "B9" });
-            }
+            let (what, rule) = match (arrives, touches, agent.cta == slot) {
+                (true, _, true) => {
+                    ("the CTA exits while a commit has yet to arrive at its barrier", "B9")
+                }
+                (true, _, false) => (
+                    "the CTA exits while a commit of another CTA has yet to arrive at its barrier",
+                    "F3",
+                ),
+                (_, true, true) => {
+                    ("the CTA exits while a copy reads or writes its shared memory", "B9")
+                }
+                (_, true, false) => (
+                    "the CTA exits while a copy of another CTA reads or writes its shared memory",
+                    "F3",
+                ),
+                _ => continue,
+            };
+            return Err(Fault::InFlight { what, rule });
         }
         if let Some(detect) = &mut self.detect {
             detect.close_cta(slot);

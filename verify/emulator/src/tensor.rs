@@ -376,11 +376,7 @@ impl World<'_> {
                 let mut bars = vec![place];
                 if let Some(mask) = multicast {
                     let ranks = self.fetch32(warp, &frame, *mask)[lane];
-                    let cluster = &self.clusters[self.ctas[warp.cta as usize].cluster as usize];
-                    bars = crate::world::lanes_of(ranks & 0xFFFF)
-                        .filter_map(|rank| cluster.ctas.get(rank))
-                        .map(|&cta| SharedPlace { cta, ..place })
-                        .collect();
+                    bars = self.of_ranks(warp, "multicast commit", ranks, place)?;
                 }
                 let site = path.site();
                 let stamp = match &mut self.detect {

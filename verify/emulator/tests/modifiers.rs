@@ -1,4 +1,5 @@
 //! Every modifier is read: an instruction with one that nobody knows, or without one that it needs, is refused by name.
+//! So is one with an operand too few or too many.
 
 use baton_emulator::Program;
 
@@ -149,4 +150,149 @@ fn what_stands_in_the_text_is_taken() {
     for instruction in cases {
         assert_eq!(refusal(instruction), None);
     }
+}
+
+#[test]
+fn an_operand_too_few_or_too_many_is_refused() {
+    // With all the operands that they can have, and how many of the last ones may be left out.
+    let cases = [
+        ("add.u32 %r3, %r1, %r2", 0),
+        ("add.rn.f32 %f3, %f1, %f2", 0),
+        ("add.rn.f16x2 %r3, %r1, %r2", 0),
+        ("add.s16x2 %r3, %r1, %r2", 0),
+        ("neg.s32 %r3, %r1", 0),
+        ("neg.f16x2 %r3, %r1", 0),
+        ("not.pred %p3, %p1", 0),
+        ("and.pred %p3, %p1, %p2", 0),
+        ("max.f32 %f3, %f1, %f2, %f4", 1),
+        ("max.s32 %r3, %r1, %r2", 0),
+        ("fma.rn.f32 %f3, %f1, %f2, %f4", 0),
+        ("mad.lo.u32 %r3, %r1, %r2, %r4", 0),
+        ("addc.u32 %r3, %r1, %r2", 0),
+        ("madc.lo.u32 %r3, %r1, %r2, %r4", 0),
+        ("shl.b32 %r3, %r1, %r2", 0),
+        ("shf.l.wrap.b32 %r3, %r1, %r2, %r4", 0),
+        ("prmt.b32 %r3, %r1, %r2, %r4", 0),
+        ("bfe.u32 %r3, %r1, %r2, %r4", 0),
+        ("bfi.b32 %r3, %r1, %r2, %r4, %r5", 0),
+        ("lop3.b32 %r3, %r1, %r2, %r4, 5", 0),
+        ("dp4a.u32.u32 %r3, %r1, %r2, %r4", 0),
+        ("vabsdiff4.u32.u32.u32 %r3, %r1, %r2, %r4", 0),
+        ("popc.b32 %r3, %r1", 0),
+        ("sqrt.rn.f32 %f3, %f1", 0),
+        ("testp.finite.f32 %p3, %f1", 0),
+        ("setp.lt.u32 %p3, %r1, %r2", 0),
+        ("setp.lt.and.u32 %p3, %r1, %r2, %p4", 0),
+        ("selp.b32 %r3, %r1, %r2, %p1", 0),
+        ("slct.b32.s32 %r3, %r1, %r2, %r4", 0),
+        ("mov.u32 %r3, %r1", 0),
+        ("cvt.u64.u32 %d3, %r1", 0),
+        ("cvt.rn.f16x2.f32 %r3, %f1, %f2", 0),
+        ("cvt.pack.sat.u8.s32.b32 %r3, %r1, %r2, %r4", 0),
+        ("cvta.to.global.u64 %d3, %d1", 0),
+        ("mapa.u64 %d3, %d1, %r1", 0),
+        ("ld.global.u32 %r3, [%d1]", 0),
+        ("ld.global.L2::cache_hint.u32 %r3, [%d1], %d2", 0),
+        ("st.global.u32 [%d1], %r3", 0),
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r3, [%r2]", 0),
+        ("st.bulk.shared::cta [%r1], %d1, 0", 0),
+        ("atom.global.add.u32 %r3, [%d1], %r1", 0),
+        ("atom.global.cas.b32 %r3, [%d1], %r1, %r2", 0),
+        ("red.global.add.u32 [%d1], %r1", 0),
+        ("fence.acq_rel.gpu", 0),
+        ("fence.proxy.tensormap::generic.acquire.gpu [%d1], 128", 0),
+        ("membar.gl", 0),
+        ("prefetch.global.L2 [%d1]", 0),
+        ("discard.global.L2 [%d1], 128", 0),
+        ("createpolicy.fractional.L2::evict_last.b64 %d3, 0f3F800000", 1),
+        ("nanosleep.u32 %r1", 0),
+        ("griddepcontrol.wait", 0),
+        ("setmaxnreg.inc.sync.aligned.u32 24", 0),
+        ("bar.sync 0, 32", 1),
+        ("bar.arrive 0, 32", 0),
+        ("bar.warp.sync %r1", 0),
+        ("barrier.cluster.arrive.aligned", 0),
+        ("shfl.sync.idx.b32 %r3, %r1, 0, 31, -1", 0),
+        ("vote.sync.any.pred %p3, %p1, -1", 0),
+        ("match.any.sync.b32 %r3, %r1, -1", 0),
+        ("redux.sync.add.u32 %r3, %r1, -1", 0),
+        ("elect.sync %r3|%p1, -1", 0),
+        ("activemask.b32 %r3", 0),
+        ("mbarrier.init.shared.b64 [%r1], 1", 0),
+        ("mbarrier.arrive.shared.b64 %d3, [%r1], 1", 1),
+        ("mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 16", 0),
+        ("mbarrier.try_wait.parity.shared.b64 %p1, [%r1], 1, 100", 1),
+        ("mbarrier.test_wait.shared.b64 %p1, [%r1], %d1", 0),
+        ("mbarrier.pending_count.b64 %r3, %d1", 0),
+        ("cp.async.ca.shared.global [%r1], [%d1], 4, %r2", 1),
+        ("cp.async.commit_group", 0),
+        ("cp.async.wait_group 1", 0),
+        ("cp.async.wait_all", 0),
+        ("cp.async.mbarrier.arrive.shared.b64 [%r1]", 0),
+        (
+            "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%d1], 16, [%r2]",
+            0,
+        ),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1], 16, \
+             [%r2], %h1",
+            0,
+        ),
+        ("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%d1], [%r1], 16, %d2", 0),
+        ("cp.async.bulk.commit_group", 0),
+        ("cp.async.bulk.wait_group.read 1", 0),
+        (
+            "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2, %r3}], [%r4]",
+            0,
+        ),
+        ("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%d1, {%r2}], [%r1]", 0),
+        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r3}, [%r1]", 0),
+        ("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r3}", 0),
+        ("movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r1", 0),
+        (
+            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3}, {%f1, %f2, %f3, \
+             %f4}",
+            0,
+        ),
+        ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32", 0),
+        ("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", 0),
+        ("tcgen05.wait::ld.sync.aligned", 0),
+        ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1]", 0),
+        ("tcgen05.shift.cta_group::1.down [%r1]", 0),
+        ("tcgen05.cp.cta_group::1.128x256b [%r1], %d1", 0),
+    ];
+    for (whole, optional) in cases {
+        assert_eq!(refusal(whole), None);
+        let (opcode, operands) = whole.split_once(' ').unwrap_or((whole, ""));
+        let list = split(operands);
+        let with = |n: usize| {
+            let more = list.iter().copied().chain(std::iter::repeat("%r8"));
+            format!("{opcode} {}", more.take(n).collect::<Vec<_>>().join(", "))
+        };
+        for n in (0..list.len() + 3).filter(|n| !(list.len() - optional..=list.len()).contains(n)) {
+            let text = with(n);
+            let said = refusal(text.trim_end());
+            let said = said.unwrap_or_else(|| panic!("`{text}` is taken"));
+            let operands = ["operands", "operand belong"].iter().any(|words| said.contains(words));
+            assert!(operands, "{said}");
+        }
+    }
+}
+
+/// The operands, which commas part that stand in no bracket.
+fn split(text: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut parts) = (0, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(text[from..at].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.extend((!text.is_empty()).then(|| text[from..].trim()));
+    parts
 }

@@ -101,22 +101,33 @@ impl World<'_> {
         mask: Option<u32>,
     ) -> Result<Vec<(SharedPlace, SharedPlace)>, Fault> {
         let Some(mask) = mask else { return Ok(vec![(to, bar)]) };
+        let places = self.of_ranks(warp, "multicast copy", mask, to)?;
+        Ok(places.into_iter().map(|to| (to, SharedPlace { cta: to.cta, ..bar })).collect())
+    }
+
+    /// The same place in the CTAs of the cluster that a mask of ranks names.
+    pub(crate) fn of_ranks(
+        &self,
+        warp: &Warp,
+        what: &'static str,
+        mask: u32,
+        place: SharedPlace,
+    ) -> Result<Vec<SharedPlace>, Fault> {
         let cluster = &self.clusters[self.ctas[warp.cta as usize].cluster as usize];
-        let mut reached = Vec::new();
-        for rank in lanes_of(mask & 0xFFFF) {
+        let of_rank = |rank: usize| {
             let Some(&cta) = cluster.ctas.get(rank) else {
-                return Err(Fault::Bulk {
-                    what: "multicast copy",
-                    bytes: 0,
-                    problem: format!(
-                        "the mask names rank {rank} of a cluster of {}",
-                        cluster.ctas.len()
-                    ),
-                });
+                let size = cluster.ctas.len();
+                let problem = format!("the mask names rank {rank} of a cluster of {size}");
+                return Err(Fault::Bulk { what, bytes: 0, problem });
             };
-            reached.push((SharedPlace { cta, ..to }, SharedPlace { cta, ..bar }));
-        }
-        Ok(reached)
+            if self.ctas[cta as usize].done {
+                let rank = rank as u32;
+                let address = u64::from(rank << RANK_SHIFT | (SHARED_BASE + place.offset));
+                return Err(Fault::PeerExited { space: "shared::cluster", address, rank });
+            }
+            Ok(SharedPlace { cta, ..place })
+        };
+        lanes_of(mask & 0xFFFF).map(of_rank).collect()
     }
 
     fn tensor_map(&mut self, warp: &Warp, addr: u64, lane: usize) -> Result<TensorMap, Fault> {

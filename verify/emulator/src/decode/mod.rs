@@ -10,6 +10,7 @@ mod matrix;
 mod memory;
 mod mods;
 mod moves;
+mod operands;
 mod remote;
 mod tensor;
 
@@ -401,6 +402,7 @@ impl Decoder<'_> {
 
     fn op(&mut self, i: &ptx::Instruction, join: u32) -> Result<Op> {
         let mods = Mods::new(i);
+        operands::check(i.opcode(), &mods, &i.operands)?;
         let op = self.of_opcode(i, &mods, join)?;
         match mods.left_over() {
             Some(name) => Err(format!("`.{name}` is not known here")),

@@ -33,6 +33,21 @@ impl<'i> Mods<'i> {
         self.find(|other| (other == m).then_some(())).is_some()
     }
 
+    /// Whether it is among them. This is no use of it.
+    pub fn contains(&self, m: &str) -> bool {
+        self.all.contains(&m)
+    }
+
+    /// Whether one of them is such. This is no use of it.
+    pub fn any(&self, f: impl Fn(&'i str) -> bool) -> bool {
+        self.all.iter().any(|m| f(m))
+    }
+
+    /// The one behind the mnemonic. This is no use of it.
+    pub fn start(&self) -> &'i str {
+        self.all.first().copied().unwrap_or("")
+    }
+
     /// The first for which `f` gives something.
     pub fn find<T>(&self, f: impl Fn(&'i str) -> Option<T>) -> Option<T> {
         let (place, found) = self.all.iter().enumerate().find_map(|(i, m)| Some((i, f(m)?)))?;
