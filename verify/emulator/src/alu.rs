@@ -220,9 +220,11 @@ impl World<'_> {
         let keep = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
         let old = warp.regs.carry;
         let sum: [u128; LANES] = each(|i| {
-            let flag = u128::from(carry_in && old >> i & 1 == 1);
-            let (a, b) = (u128::from(a[i] & keep), u128::from(b[i] & keep));
-            if subtract { a.wrapping_sub(b).wrapping_sub(flag) } else { a + b + flag }
+            // A subtraction adds the complement, and the flag is the carry of that: what nvcc makes of 128-bit divisions
+            // adds it as such.
+            let flag = if carry_in { old >> i & 1 == 1 } else { subtract };
+            let b = if subtract { !b[i] } else { b[i] };
+            u128::from(a[i] & keep) + u128::from(b & keep) + u128::from(flag)
         });
         if carry_out {
             let flags = (0..LANES).fold(0, |f, i| f | ((sum[i] >> bits & 1) as u32) << i);
@@ -718,16 +720,40 @@ impl World<'_> {
 
     pub(crate) fn setp_pair(&self, warp: &mut Warp, path: &Path, mask: u32, op: &Op) {
         let Op::SetpPair { cmp, ty, d, q, a, b, combine } = op else { return };
-        let frame = path.frame;
-        let (a, b) = (self.fetch32(warp, &frame, *a), self.fetch32(warp, &frame, *b));
-        for (d, shift) in [(*d, 0), (*q, 16)] {
-            let number = |v: u32| value::to_f64((v >> shift & 0xFFFF).into(), *ty);
-            let holds = (0..LANES).fold(0u32, |m, i| {
-                m | u32::from(value::compare_float(*cmp, number(a[i]), number(b[i]))) << i
-            });
-            let holds = self.combined(warp, path, holds, *combine);
-            warp.regs.put_pred(&frame, d, mask, holds);
+        let holds = self.compared_pair(warp, path, (*cmp, *ty), (*a, *b), *combine);
+        for (d, holds) in [*d, *q].into_iter().zip(holds) {
+            warp.regs.put_pred(&path.frame, d, mask, holds);
         }
+    }
+
+    pub(crate) fn set_pair(&self, warp: &mut Warp, path: &Path, mask: u32, op: &Op) {
+        let Op::SetPair { cmp, ty, one, d, a, b, combine } = op else { return };
+        let holds = self.compared_pair(warp, path, (*cmp, *ty), (*a, *b), *combine);
+        let result = each(|i| {
+            let [low, high] = holds.map(|h| if h >> i & 1 == 1 { *one } else { 0 });
+            low | high << 16
+        });
+        warp.regs.put32(&path.frame, *d, mask, &result);
+    }
+
+    /// The lanes for which a comparison of the low halves holds, and one of the high halves.
+    fn compared_pair(
+        &self,
+        warp: &Warp,
+        path: &Path,
+        (cmp, ty): (Compare, Float),
+        (a, b): (Src, Src),
+        combine: Option<(BoolFn, Src)>,
+    ) -> [u32; 2] {
+        let frame = path.frame;
+        let (a, b) = (self.fetch32(warp, &frame, a), self.fetch32(warp, &frame, b));
+        [0, 16].map(|shift| {
+            let number = |v: u32| value::to_f64((v >> shift & 0xFFFF).into(), ty);
+            let holds = (0..LANES).fold(0u32, |m, i| {
+                m | u32::from(value::compare_float(cmp, number(a[i]), number(b[i]))) << i
+            });
+            self.combined(warp, path, holds, combine)
+        })
     }
 }
 

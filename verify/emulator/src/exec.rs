@@ -209,6 +209,7 @@ impl<'p> World<'p> {
             Op::Cvt { .. } => self.convert(warp, path, mask, op),
             Op::CvtPair { .. } => self.convert_pair(warp, path, mask, op),
             Op::CvtPack { .. } => self.convert_pack(warp, path, mask, op),
+            Op::SetPair { .. } => self.set_pair(warp, path, mask, op),
             Op::SetpPair { .. } => self.setp_pair(warp, path, mask, op),
             Op::Atom { f, access, d, b, c } => {
                 return self.atomic(warp, path, mask, (*f, access, *d, *b, *c));
@@ -258,6 +259,7 @@ impl<'p> World<'p> {
             Op::Tensor(op) => return self.tensor_op(warp, path, mask, op),
             Op::Remote(op) => return self.remote(warp, path, mask, op),
             Op::Matrix(op) => return self.matrix(warp, path, mask, op),
+            Op::Wmma(op) => return self.wmma(warp, path, mask, op),
             Op::AtomVec { f, access, d, b } => {
                 return self.atomic_vector(warp, path, mask, (*f, access, d, b));
             }

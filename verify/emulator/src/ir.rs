@@ -12,6 +12,7 @@ use crate::remote::RemoteOp;
 use crate::tensor::TensorOp;
 use crate::value::{Float, Format, Rounding};
 use crate::wgmma::WgmmaOp;
+use crate::wmma::WmmaOp;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -612,6 +613,16 @@ pub(crate) enum Op {
         b: Src,
         c: Src,
     },
+    /// Two comparisons of halves, each into a half that is `one` where it holds.
+    SetPair {
+        cmp: Compare,
+        ty: Float,
+        one: u32,
+        d: Dst,
+        a: Src,
+        b: Src,
+        combine: Option<(BoolFn, Src)>,
+    },
     /// Two comparisons of halves.
     SetpPair {
         cmp: Compare,
@@ -715,6 +726,7 @@ pub(crate) enum Op {
     Tensor(Box<TensorOp>),
     Wgmma(Box<WgmmaOp>),
     Matrix(Box<MatrixOp>),
+    Wmma(Box<WmmaOp>),
     Remote(Box<RemoteOp>),
     /// Each element is an operation of its own.
     AtomVec {

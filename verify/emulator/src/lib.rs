@@ -47,6 +47,7 @@ pub mod trace;
 mod value;
 mod warp;
 mod wgmma;
+mod wmma;
 mod world;
 
 pub use detect::{Hazard, Severity};

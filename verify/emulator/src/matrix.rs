@@ -275,9 +275,12 @@ pub(crate) fn row_access(space: MemSpace, addr: Addr) -> Access {
 
 fn multiply(mma: &Mma, a: &[Lanes64], b: &[Lanes64], c: &[Lanes64]) -> Vec<Lanes64> {
     let parts = mma.m / 8;
-    let (a, b) = (rows(a, parts), rows(b, 1));
     let each = if mma.a_type == Element::F64 { 1 } else { 32 / mma.a_type.bits() };
-    let of = |words: &[u64], k: usize| (words[k / each] as u32, k % each);
+    let elements = |registers: &[Lanes64], parts| -> Vec<Vec<(u64, usize)>> {
+        let of = |words: Vec<u64>| (0..mma.k).map(|k| (words[k / each], k % each)).collect();
+        rows(registers, parts).into_iter().map(of).collect()
+    };
+    let (a, b) = (elements(a, parts), elements(b, 1));
     let per = if mma.halves { 2 } else { 1 };
     let mut d = vec![[0u64; LANES]; c.len()];
     for lane in 0..LANES {
@@ -285,42 +288,45 @@ fn multiply(mma: &Mma, a: &[Lanes64], b: &[Lanes64], c: &[Lanes64]) -> Vec<Lanes
             let (row, column) = cell_of_d(lane, i);
             let (register, shift) = (i / per, 16 * (i % per) as u32);
             let old = c[register][lane] >> shift;
-            let (a, b) = (&a[row], &b[column]);
-            let value = if mma.a_type == Element::F64 {
-                (0..mma.k)
-                    .fold(f64::from_bits(old), |sum, k| {
-                        f64::from_bits(a[k]).mul_add(f64::from_bits(b[k]), sum)
-                    })
-                    .to_bits()
-            } else if mma.a_type == Element::B1 {
-                let ones: u32 = a
-                    .iter()
-                    .zip(b)
-                    .map(|(&x, &y)| match mma.bits {
-                        BitFn::Xor => ((x ^ y) as u32).count_ones(),
-                        BitFn::And => ((x & y) as u32).count_ones(),
-                    })
-                    .sum();
-                u64::from((old as u32).wrapping_add(ones))
-            } else if mma.a_type.is_integer() {
-                let sum = (0..mma.k).fold(i64::from(old as i32), |sum, k| {
-                    let ((x, i), (y, j)) = (of(a, k), of(b, k));
-                    sum + mma.a_type.integer(x, i) * mma.b_type.integer(y, j)
-                });
-                let limits = (i64::from(i32::MIN), i64::from(i32::MAX));
-                let sum = if mma.saturate { sum.clamp(limits.0, limits.1) } else { sum };
-                u64::from(sum as u32)
-            } else {
-                let start =
-                    if mma.halves { f16_to_f32(old as u16) } else { f32::from_bits(old as u32) };
-                let sum = (0..mma.k).fold(start, |sum, k| {
-                    let ((x, i), (y, j)) = (of(a, k), of(b, k));
-                    sum + mma.a_type.float(x, i) * mma.b_type.float(y, j)
-                });
-                if mma.halves { f32_to_f16(sum).into() } else { sum.to_bits().into() }
-            };
+            let how = (mma.saturate, mma.bits, mma.halves, mma.halves);
+            let value = dot((mma.a_type, mma.b_type), &a[row], &b[column], old, how);
             d[register][lane] |= value << shift;
         }
     }
     d
+}
+
+/// An element of D, in its bits: `old`, and the product of a row of A and a column of B, of which each element is given by
+/// its word and its number within it. `how` says whether integers saturate, what combines single bits, and whether C and
+/// D are halves.
+pub(crate) fn dot(
+    (of_a, of_b): (Element, Element),
+    a: &[(u64, usize)],
+    b: &[(u64, usize)],
+    old: u64,
+    (saturate, bits, from_half, to_half): (bool, BitFn, bool, bool),
+) -> u64 {
+    let pairs = a.iter().zip(b);
+    if of_a == Element::F64 {
+        let sum = pairs.fold(f64::from_bits(old), |sum, (x, y)| {
+            f64::from_bits(x.0).mul_add(f64::from_bits(y.0), sum)
+        });
+        return sum.to_bits();
+    }
+    if of_a.is_integer() {
+        let sum = pairs.fold(i64::from(old as i32), |sum, (&(x, i), &(y, j))| {
+            let (x, y) = (of_a.integer(x as u32, i), of_b.integer(y as u32, j));
+            sum + match (of_a, bits) {
+                (Element::B1, BitFn::Xor) => x ^ y,
+                _ => x * y,
+            }
+        });
+        let limits = (i64::from(i32::MIN), i64::from(i32::MAX));
+        return u64::from(if saturate { sum.clamp(limits.0, limits.1) } else { sum } as u32);
+    }
+    let start = if from_half { f16_to_f32(old as u16) } else { f32::from_bits(old as u32) };
+    let sum = pairs.fold(start, |sum, (&(x, i), &(y, j))| {
+        sum + of_a.float(x as u32, i) * of_b.float(y as u32, j)
+    });
+    if to_half { f32_to_f16(sum).into() } else { sum.to_bits().into() }
 }

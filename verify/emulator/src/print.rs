@@ -1,5 +1,6 @@
 //! The calls that a kernel may leave to the driver: `vprintf`, `__assertfail`, `malloc`, `free`.
 
+use crate::detect::{Order, Space};
 use crate::error::Fault;
 use crate::ir::*;
 use crate::warp::{Path, Warp};
@@ -7,6 +8,9 @@ use crate::world::{Flow, World, lanes_of};
 
 /// A string ends at the latest here.
 const MAX_TEXT: usize = 4096;
+
+/// What stands for the heap: whoever gets memory comes behind those who gave it back.
+const HEAP: (Space, u64) = (Space::Global, u64::MAX);
 
 impl World<'_> {
     pub(crate) fn driver_call(
@@ -49,6 +53,10 @@ impl World<'_> {
                     match self.memory.alloc(bytes, 16) {
                         Ok(address) => {
                             self.heap.push(address);
+                            if let Some(detect) = &mut self.detect {
+                                let how = (Order::Acquire, Scope::Gpu);
+                                detect.strong_load(self.current, 1 << lane, HEAP, how, path.site());
+                            }
                             address
                         }
                         // As the device heap does when it is full.
@@ -65,6 +73,11 @@ impl World<'_> {
                         };
                         self.heap.swap_remove(i);
                         self.memory.free(address).map_err(Fault::Memory)?;
+                        if let Some(detect) = &mut self.detect {
+                            let how = (Order::Release, Scope::Gpu);
+                            let values = (None, None);
+                            detect.strong_store(self.current, lane, HEAP, how, false, values);
+                        }
                     }
                     0
                 }

@@ -67,6 +67,10 @@ fn integers() {
     gives64("shr.s64 %d1, 0x8000000000000000, 100;", u64::MAX);
     gives64("add.cc.u32 %r1, 0xFFFFFFFF, 1; addc.u32 %r2, 0, 5; cvt.u64.u32 %d1, %r2;", 6);
     gives64("sub.cc.u64 %d1, 0, 1; subc.u64 %d1, 10, 0;", 9);
+    // A difference without borrow leaves a carry, as the additions behind it take it.
+    gives64("sub.cc.u32 %r1, 5, 3; addc.u32 %r2, 0, 0; cvt.u64.u32 %d1, %r2;", 1);
+    gives64("sub.cc.u32 %r1, 3, 5; addc.u32 %r2, 0, 0; cvt.u64.u32 %d1, %r2;", 0);
+    gives64("mov.u32 %r1, 9; mad.hi.u32 %r2, 0x80000000, 6, %r1; cvt.u64.u32 %d1, %r2;", 12);
     gives64("mad.lo.cc.u64 %d1, 0xFFFFFFFFFFFFFFFF, 1, 1; madc.hi.u64 %d1, 2, 3, 4;", 5);
     gives("dp4a.s32.s32 %r1, 0xFF02FF02, 0x01030103, 10;", 10 + 2 * (6 - 1));
     gives("mul24.lo.u32 %r1, 0xFF000002, 3;", 6);

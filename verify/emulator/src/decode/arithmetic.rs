@@ -4,10 +4,10 @@ use super::*;
 
 impl Decoder<'_> {
     pub(super) fn arithmetic(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        match mods.last() {
-            "f16x2" | "bf16x2" | "f32x2" => return self.packed(opcode, mods, o),
-            "u16x2" | "s16x2" => return self.halves(opcode, mods, o),
-            _ => {}
+        match mods.pair() {
+            Some(ty @ ("u16x2" | "s16x2")) => return self.halves(opcode, ty, mods, o),
+            Some(ty) => return self.packed(opcode, ty, mods, o),
+            None => {}
         }
         let ty = mods.ty()?;
         let b = bits(ty);
@@ -130,9 +130,9 @@ impl Decoder<'_> {
             "add" => IntFn::Add,
             "sub" => IntFn::Sub,
             "mul" if mods.has("hi") => pick(IntFn::MulHiU, IntFn::MulHiS),
+            "mad" if mods.has("hi") => pick(IntFn::MadHiU, IntFn::MadHiS),
             "mul" | "mad" if !mods.has("lo") => return Err("`.hi`, `.lo` or `.wide`".into()),
             "mul" => IntFn::Mul,
-            "mad" if mods.has("hi") => pick(IntFn::MadHiU, IntFn::MadHiS),
             "mad" => IntFn::Mad,
             "mul24" if mods.has("lo") => pick(IntFn::Mul24U, IntFn::Mul24S),
             "div" => pick(IntFn::DivU, IntFn::DivS),
@@ -212,8 +212,8 @@ impl Decoder<'_> {
         Ok(Op::Int { f, w, d, a: at(0), b: at(1), c: at(2) })
     }
 
-    pub(super) fn packed(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        let (ty, bits) = match mods.last() {
+    fn packed(&mut self, opcode: &str, ty: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        let (ty, bits) = match ty {
             "f16x2" => (Float::F16, 32),
             "f32x2" => (Float::F32, 64),
             _ => (Float::Bf16, 32),
@@ -246,8 +246,8 @@ impl Decoder<'_> {
     }
 
     /// Integers of 16 bits, two at once.
-    fn halves(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
-        let signed = mods.last() == "s16x2";
+    fn halves(&mut self, opcode: &str, ty: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
+        let signed = ty == "s16x2";
         let f = match (opcode, mods.has("sat"), signed) {
             ("add", false, _) => HalfFn::Add,
             ("add", true, false) => HalfFn::AddSatU,
@@ -292,15 +292,31 @@ impl Decoder<'_> {
                     })
                 });
                 let [d, a, b, rest @ ..] = o else { return Err("operands".into()) };
-                if let (Some(ty), "setp") = (pair, opcode) {
+                if let Some(ty) = pair {
                     let combine = match (combine, rest) {
                         (Some(f), [c]) => Some((f, self.src(c, 1)?)),
                         (None, []) => None,
                         _ => return Err("operands".into()),
                     };
-                    let (d, q) = self.dst_pair(d)?;
                     let (a, b) = (self.src(a, 32)?, self.src(b, 32)?);
-                    return Ok(Op::SetpPair { cmp, ty, d, q, a, b, combine });
+                    if opcode == "setp" {
+                        let (d, q) = self.dst_pair(d)?;
+                        return Ok(Op::SetpPair { cmp, ty, d, q, a, b, combine });
+                    }
+                    let whole = mods.find(|m| matches!(m, "u32" | "s32").then_some(0xFFFF));
+                    let one = match ty {
+                        Float::Bf16 => 0x3F80,
+                        _ => 0x3C00,
+                    };
+                    let d = self.dst(d)?;
+                    let one = if let Some(ones) = whole {
+                        ones
+                    } else if mods.pair().is_some() {
+                        one
+                    } else {
+                        return Err("type".into());
+                    };
+                    return Ok(Op::SetPair { cmp, ty, one, d, a, b, combine });
                 }
                 let ty = mods.ty()?;
                 let (a, b) = (self.src(a, bits(ty))?, self.src(b, bits(ty))?);

@@ -47,14 +47,14 @@ impl Decoder<'_> {
         Ok(row_access(space, addr))
     }
 
-    fn destinations(&mut self, operand: &Operand) -> Result<Box<[Dst]>> {
+    pub(super) fn destinations(&mut self, operand: &Operand) -> Result<Box<[Dst]>> {
         match operand {
             Operand::Vector(parts) => parts.iter().map(|p| self.dst(p)).collect(),
             one => Ok(Box::new([self.dst(one)?])),
         }
     }
 
-    fn sources(&mut self, operand: &Operand) -> Result<Box<[Src]>> {
+    pub(super) fn sources(&mut self, operand: &Operand) -> Result<Box<[Src]>> {
         match operand {
             Operand::Vector(parts) => parts.iter().map(|p| self.src(p, 32)).collect(),
             one => Ok(Box::new([self.src(one, 32)?])),
@@ -108,7 +108,7 @@ impl Decoder<'_> {
     }
 }
 
-fn shape(text: &str) -> Option<(usize, usize, usize)> {
+pub(super) fn shape(text: &str) -> Option<(usize, usize, usize)> {
     let (m, rest) = text.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;
     Some((m.parse().ok()?, n.parse().ok()?, k.parse().ok()?))
@@ -118,7 +118,7 @@ fn is_type(name: &str) -> bool {
     element(name).is_some() || matches!(name, "f32" | "s32")
 }
 
-fn element(name: &str) -> Option<Element> {
+pub(super) fn element(name: &str) -> Option<Element> {
     Some(match name {
         "f16" => Element::F16,
         "bf16" => Element::Bf16,

@@ -13,6 +13,7 @@ mod moves;
 mod operands;
 mod remote;
 mod tensor;
+mod wmma;
 
 use crate::async_ops::{AsyncOp, MbarrierOp};
 use crate::detect::{FenceOp, Order};
@@ -426,6 +427,7 @@ impl Decoder<'_> {
             "tcgen05" => self.tensor(mods, o),
             "wgmma" => self.wgmma(mods, o),
             "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(opcode, mods, o),
+            "wmma" => self.warp_matrix(mods, o),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => {
                 self.control(opcode, mods, o, join)
             }

@@ -85,6 +85,11 @@ impl<'i> Mods<'i> {
         last
     }
 
+    /// The type that stands for two numbers in one register, if there is one.
+    pub fn pair(&self) -> Option<&'i str> {
+        self.find(|m| PAIRS.contains(&m).then_some(m))
+    }
+
     /// The last type.
     pub fn ty(&self) -> Result<Scalar> {
         let last = self.all.iter().enumerate().rev().find_map(|(i, m)| Some((i, scalar(m)?)));
@@ -168,6 +173,8 @@ impl<'i> Mods<'i> {
     }
 }
 
+const PAIRS: [&str; 5] = ["f16x2", "bf16x2", "f32x2", "u16x2", "s16x2"];
+
 /// Why an order without a scope is refused.
 pub(super) const NO_SCOPE: &str = "an order without a scope, `.cta`, `.cluster`, `.gpu` or `.sys`";
 
@@ -195,9 +202,8 @@ pub(super) fn scalar(name: &str) -> Option<Scalar> {
 
 /// Whether it is a type, of one value or of several in one register.
 fn is_type(name: &str) -> bool {
-    let several = ["f16x2", "bf16x2", "f32x2", "u16x2", "s16x2", "e4m3x4", "e5m2x4"];
-    let narrow = ["b6x16_p32", "b4x16_p64"];
-    scalar(name).is_some() || several.contains(&name) || narrow.contains(&name)
+    let several = ["e4m3x4", "e5m2x4", "b6x16_p32", "b4x16_p64"];
+    scalar(name).is_some() || PAIRS.contains(&name) || several.contains(&name)
 }
 
 pub(super) fn bits(ty: Scalar) -> u8 {

@@ -233,8 +233,9 @@ impl Cell {
             }
             for (wrote, entry) in keep.into_iter().flatten() {
                 let list = more.made(&mut self.list);
+                // What a thread did before it handed over stays apart: others may know that much of it.
                 let same = |e: &(bool, Entry)| {
-                    e.0 == wrote && e.1.stamp.id == entry.stamp.id && e.1.class() == entry.class()
+                    e.0 == wrote && e.1.stamp == entry.stamp && e.1.class() == entry.class()
                 };
                 match list.iter_mut().find(|e| same(e)) {
                     Some(old) => old.1 = entry.with_bytes(entry.bytes() | old.1.bytes()),
@@ -329,6 +330,19 @@ mod tests {
         assert!(!touch(entry(2, 12), true));
         assert!(!touch(entry(3, 0), false));
         assert!(touch(entry(4, 2), false), "the first half is still known");
+    }
+
+    #[test]
+    fn an_older_write_keeps_its_time() {
+        let (mut cell, mut more) = (Cell::default(), More::default());
+        let at = |id, epoch, mask| Entry { stamp: Stamp { id, epoch }, ..entry(id, mask) };
+        // A word that all know, then its bytes, which nobody knows.
+        let known = |e: &Entry, _: bool| e.stamp.epoch == 1;
+        let bytes = [at(1, 1, 15), at(1, 2, 1), at(2, 2, 4), at(3, 2, 2), at(4, 2, 8)];
+        for new in bytes {
+            assert!(cell.touch(0, Some(&mut more), new, true, known).is_none(), "{new:?}");
+        }
+        assert!(cell.touch(0, Some(&mut more), at(5, 2, 1), true, known).is_some());
     }
 
     #[test]
