@@ -165,7 +165,11 @@ impl World<'_> {
                     let n = u64::from(*bytes);
                     let place = self.shared_place(warp, MemSpace::Shared, to[lane], n, n)?;
                     let copied = sizes[lane].min(*bytes);
-                    self.memory.locate(from[lane], u64::from(copied), false)?;
+                    // A copy of zeros only reads nothing: its source may lie anywhere.
+                    let source = match copied {
+                        0 => 0,
+                        _ => self.memory.locate(from[lane], u64::from(copied), false)?,
+                    };
                     if !from[lane].is_multiple_of(n) {
                         return Err(Fault::Misaligned {
                             space: "global",
@@ -176,7 +180,7 @@ impl World<'_> {
                     self.poison(place, *bytes)?;
                     let group = warp.small_groups[lane];
                     if let Some(detect) = &mut self.detect {
-                        let source = ((from[lane] - GLOBAL_BASE) as usize, copied as usize);
+                        let source = (source, copied as usize);
                         let (w, site) = (self.current, path.site());
                         detect.copy_small(w, lane, site, (place, *bytes), source, group);
                     }

@@ -112,8 +112,10 @@ impl World<'_> {
                 Ok(true)
             }
             Action::Small { from, copied, bytes, data, .. } if !read => {
-                let at = self.memory.locate(*from, u64::from(*copied), false)?;
-                *data = self.memory.slice(at, *copied as usize).to_vec();
+                if *copied > 0 {
+                    let at = self.memory.locate(*from, u64::from(*copied), false)?;
+                    *data = self.memory.slice(at, *copied as usize).to_vec();
+                }
                 data.resize(*bytes as usize, 0);
                 agent.read = true;
                 Ok(false)

@@ -392,7 +392,11 @@ impl Detector {
             && (own || strand.now.knows(before.stamp, cells))
         {
             let fix = "each thread that accessed it: fence.proxy.async before the hand-over";
-            if conflict.wrote {
+            if conflict.wrote && before.class() == Class::Alloc {
+                // No text says through which proxy the address is written.
+                cause("B1", "tcgen05.alloc wrote its address there, and no proxy fence stands between that and an asynchronous access", fix)
+                    .policy(true)
+            } else if conflict.wrote {
                 cause(
                     "B1",
                     "ordinary stores and an asynchronous access of it have no proxy fence between them",
