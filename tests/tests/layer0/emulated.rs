@@ -10,25 +10,6 @@ use super::emitted;
 /// says the same.
 const NOT_EXECUTED: &[(&str, &[&str])] = &[
     (
-        "sparse products: where the metadata of each kind lies is given by figures only",
-        &[
-            "mma_sp",
-            "mma_sp_tmem_a",
-            "mma_sp_block_scale",
-            "mma_sp_block_scale_tmem_a",
-            "mma_ws_sp",
-            "mma_ws_sp_tmem_a",
-            "mma_sp_full",
-            "mma_sp_scaled_full",
-            "mma_sp_block_scale_full",
-            "mma_ws_sp_full",
-        ],
-    ),
-    (
-        "masks of zero columns: the meaning of the descriptor's fields is given by figures only",
-        &["mma_ws_zero_columns", "mma_ws_zero_columns_tmem_a", "mma_ws_full"],
-    ),
-    (
         "exclusive allocations of tensor memory: no text says what they exclude",
         &["alloc_exclusive", "dealloc_exclusive"],
     ),

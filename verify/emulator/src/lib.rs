@@ -16,8 +16,8 @@
 //! memory model does not order, even if they happened to come in the right order, each with its
 //! rule, both instructions, the synchronisation that almost sufficed, and what to do.
 //!
-//! Not executed: textures, sparse products, single-bit ones of a warpgroup, interleaved
-//! tensors.
+//! Not executed: textures, sparse products of a warp or a warpgroup, single-bit ones of a warpgroup,
+//! interleaved tensors.
 
 mod access;
 mod alu;

@@ -15,8 +15,9 @@ use crate::ir::*;
 use crate::memory::SHARED_BASE;
 use crate::tcgen05::copy::{SHIFT_COLUMNS, shift};
 use crate::tcgen05::{
-    Access, Copy, CopyShape, Form, InstructionDescriptor, Kind, Mma, OperandA, Operands, Scales,
-    Shape, SharedDescriptor, SharedWindow, TensorAddress, TensorMemory,
+    Access, Copy, CopyShape, Form, InstructionDescriptor, Kind, METADATA_COLUMNS, Mma, OperandA,
+    Operands, Scales, Shape, SharedDescriptor, SharedWindow, TensorAddress, TensorMemory,
+    ZeroColumns,
 };
 use crate::warp::{Frame, Path, SITE_BITS, Wait, Warp};
 use crate::world::{Event, Flow, Place, World};
@@ -47,6 +48,10 @@ pub(crate) struct MmaForm {
     pub shift_a: bool,
     /// The factors of A and of B, and the blocks of K.
     pub scales: Option<(Addr, Addr, u32)>,
+    /// The metadata of a sparse A.
+    pub metadata: Option<Addr>,
+    /// Which columns of B count as zero.
+    pub zeros: Option<Src>,
 }
 
 /// How the registers of a lane become one.
@@ -544,7 +549,12 @@ impl World<'_> {
             *word = self.fetch32(warp, frame, *src)[lane];
         }
         Ok(Mma {
-            idesc: InstructionDescriptor::decode_for(form.form, form.kind, idesc)?,
+            idesc: InstructionDescriptor::decode_for(
+                form.form,
+                form.kind,
+                form.metadata.is_some(),
+                idesc,
+            )?,
             a,
             b: SharedDescriptor::decode(self.fetch64(warp, frame, form.b)[lane])?,
             d: at(&form.d),
@@ -557,6 +567,8 @@ impl World<'_> {
                 b: at(b),
                 blocks: *blocks,
             }),
+            metadata: form.metadata.as_ref().map_or(TensorAddress { lane: 0, column: 0 }, at),
+            zeros: ZeroColumns(form.zeros.map_or(0, |z| self.fetch64(warp, frame, z)[lane])),
         })
     }
 
@@ -614,7 +626,8 @@ impl World<'_> {
         let idesc = &mma.idesc;
         let InstructionDescriptor { kind, a, b, a_major, b_major, m, n, .. } = *idesc;
         let local = idesc.local_rows();
-        let depth = |bits: u32| if bits == 4 { kind.depth() / 2 } else { kind.depth() };
+        // In the units of a layout: two packed elements are one byte.
+        let bytes = |depth: u32, bits: u32| if bits == 4 { depth / 2 } else { depth };
         let shared = |source| crate::tcgen05::MmaError::Shared { matrix: "A or B", source };
         let rows = |at: TensorAddress| {
             (0..local / 16).fold(0u8, |rows, i| {
@@ -627,10 +640,11 @@ impl World<'_> {
         let mut runs = Vec::new();
         if let OperandA::Shared(descriptor) = mma.a {
             let layout = descriptor.layout(a_major, a.bits()).map_err(shared)?;
-            runs.extend(layout.runs(local, depth(a.bits())));
+            runs.extend(layout.runs(local, bytes(kind.depth(), a.bits())));
         }
         let layout = mma.b.layout(b_major, b.bits()).map_err(shared)?;
-        runs.extend(layout.runs(n / idesc.form.ctas(), depth(b.bits())));
+        let columns_of_b = n / idesc.form.ctas() + mma.zeros.shift();
+        runs.extend(layout.runs(columns_of_b, bytes(idesc.depth(), b.bits())));
         self.track_shared(path, lane, cta, &runs);
         // The same accumulator in the same shape is a pipelined pair.
         let shape = mma.d.to_bits() ^ (m << 4 | n << 12);
@@ -638,6 +652,11 @@ impl World<'_> {
         if let OperandA::Tensor(at) = mma.a {
             let columns = (at.column, 8);
             self.track_tensor(path, lane, cta, rows(at), columns, (Class::Mma, false, pipeline));
+        }
+        if idesc.sparse {
+            let columns = (mma.metadata.column, METADATA_COLUMNS);
+            let how = (Class::Mma, false, detect::IN_ORDER);
+            self.track_tensor(path, lane, cta, u8::MAX, columns, how);
         }
         if let Some(Scales { a, b, .. }) = mma.scales {
             let how = (Class::Mma, false, detect::IN_ORDER);

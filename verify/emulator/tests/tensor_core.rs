@@ -400,6 +400,170 @@ fn weight_stationary() {
     }
 }
 
+/// A sparse A: the zeros are given by metadata in tensor memory.
+fn check_sparse((kind, a_type, b_type, a_code, b_code, d_code): Kind, form: &str, selector: usize) {
+    const METADATA_AT: usize = 16;
+    const FACTORS_AT: [usize; 2] = [20, 24];
+    let (m, n) = (if form == "pair" { 256 } else { 128 }, 64);
+    let ctas = m / 128;
+    let scaled = kind.starts_with("mx");
+    // Elements of a group, those of it that are stored, and stored ones of a row.
+    let (group, some, stored) = match kind {
+        "tf32" => (2, 1, 8),
+        "f16" => (4, 2, 16),
+        "mxf4" => (8, 4, 64),
+        _ => (4, 2, 32),
+    };
+    let k = 2 * stored;
+    let held = values(a_type, 5, m * stored);
+    let b = values(b_type, 9, n * k);
+    let choices = values("u8", 77, m * k / group);
+    let mut whole = vec![0; m * k];
+    let mut tensor = vec![vec![0u32; 128 * COLUMNS]; ctas];
+    for (g, &choice) in choices.iter().enumerate() {
+        let (row, group_of_row) = (g / (k / group), g % (k / group));
+        let (bits, places) = match (some, choice % 6) {
+            (1, c) if c < 3 => (0b0100, vec![0]),
+            (1, _) => (0b1110, vec![1]),
+            (_, c) => {
+                let [x, y] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]][c as usize];
+                let places = match some {
+                    2 => vec![x, y],
+                    _ => vec![2 * x, 2 * x + 1, 2 * y, 2 * y + 1],
+                };
+                ((y << 2 | x) as u32, places)
+            }
+        };
+        for (i, place) in places.into_iter().enumerate() {
+            whole[row * k + group_of_row * group + place] = held[g * some + i];
+        }
+        let (block, half, line) = (row % 128 / 16, row / 8 % 2, row % 8);
+        let (lane, column, bit) = match kind {
+            "tf32" | "f16" => (
+                16 * block + 8 * (group_of_row / 4) + line,
+                selector,
+                16 * half + 4 * (group_of_row % 4),
+            ),
+            _ => (row % 128, group_of_row / 8, 4 * (group_of_row % 8)),
+        };
+        tensor[row / 128][lane * COLUMNS + METADATA_AT + column] |= bits << bit;
+    }
+    let mut shared = vec![vec![0u8; SHARED]; ctas];
+    for (part, shared) in shared.iter_mut().enumerate() {
+        let of_a = held.chunks(stored).skip(part * 128).take(128);
+        place(shared, 0, &of_a.map(|row| row_bytes(a_type, row)).collect::<Vec<_>>());
+        let of_b = b.chunks(k).skip(part * n / ctas).take(n / ctas);
+        place(shared, B_AT, &of_b.map(|row| row_bytes(b_type, row)).collect::<Vec<_>>());
+    }
+    for tensor in &mut tensor {
+        for lane in 0..128 {
+            // All factors are one.
+            tensor[lane * COLUMNS..][FACTORS_AT[0]..FACTORS_AT[1] + 4].fill(0x7F7F_7F7F);
+        }
+    }
+    let mut expected = tensor.clone();
+    for row in 0..m {
+        for column in 0..n {
+            let products = (0..k).map(|i| i64::from(whole[row * k + i] * b[column * k + i]));
+            let (cta, lane, at) = cell(form, m, n, row, column);
+            expected[cta][lane * COLUMNS + D_AT + at] = d_bits(d_code, products.sum());
+        }
+    }
+    let size = if scaled {
+        1 << 23 | ((m / 128) as u32) << 27
+    } else {
+        d_code << 4 | (m as u32 / 16) << 24
+    };
+    let idesc = 4 | selector as u32 | a_code << 7 | b_code << 10 | (n as u32 / 8) << 17 | size;
+    let mut issue = descriptor("%d4", 0, 128) + &descriptor("%d5", B_AT, n / ctas);
+    let ws = if form == "ws" { ".ws" } else { "" };
+    let block_scale = if scaled { ".block_scale" } else { "" };
+    let [of_a, of_b] = FACTORS_AT;
+    let factors = if scaled { format!(", [%r1+{of_a}], [%r1+{of_b}]") } else { String::new() };
+    let _ = write!(
+        issue,
+        "setp.ne.u32 %p5, 0, 0; tcgen05.mma{ws}.sp.cta_group::{ctas}.kind::{kind}{block_scale} [%r1+{D_AT}], %d4, %d5, \
+         [%r1+{METADATA_AT}], {idesc}{factors}, %p5;",
+    );
+    let found = on_tensor_memory(&shared, &tensor, &issue, "");
+    for cta in 0..ctas {
+        let wrong = found[cta].iter().zip(&expected[cta]).position(|(x, y)| x != y);
+        let at = wrong.map(|i| (i / COLUMNS, i % COLUMNS));
+        assert_eq!(at, None, "{kind} {a_type} {form}: lane and column in CTA {cta}");
+    }
+}
+
+#[test]
+fn sparse_a() {
+    for kind in KINDS {
+        check_sparse(kind, "one", 0);
+    }
+    for kind in [KINDS[0], KINDS[3], KINDS[4], KINDS[13]] {
+        check_sparse(kind, "pair", 0);
+        check_sparse(kind, "ws", 0);
+    }
+    for kind in [KINDS[1], KINDS[3]] {
+        check_sparse(kind, "one", 1);
+    }
+    for form in ["one", "pair"] {
+        check_sparse(("mxf8f6f4", "e4m3", "e5m2", 0, 1, 1), form, 0);
+        check_sparse(("mxf8f6f4", "e2m1", "e2m3", 5, 3, 1), form, 0);
+        check_sparse(("mxf4", "packed", "packed", 1, 1, 1), form, 0);
+    }
+}
+
+/// The text's examples of columns that count as zero: three bits that do, four that do not.
+#[test]
+fn zero_columns() {
+    let starts = |start: &str| -> Vec<bool> {
+        let lead = start.chars().map(|c| c == '1');
+        let last = start.ends_with('1');
+        let (one, other) = (if last { 4 } else { 3 }, if last { 3 } else { 4 });
+        let runs = [vec![!last; one], vec![last; other]].concat();
+        lead.chain(runs.into_iter().cycle()).take(64).collect()
+    };
+    // M, the skipped bits, which parts begin with zeros, columns that B is shifted by, and how the parts begin.
+    let cases: [(usize, u64, u64, u64, &[&str]); 4] = [
+        (128, 0, 0, 0, &["0000"]),
+        (64, 0, 0b01, 0, &["111", "0000"]),
+        (32, 0x0102_0100, 0b0011, 2, &["111", "11", "00", "000"]),
+        (128, 0, 1, 7, &["111"]),
+    ];
+    for (m, skipped, first, shift, parts) in cases {
+        let (n, k) = (64, 16);
+        let a = values("f16", 5, m * k);
+        let b = values("f16", 9, (n + 8) * k);
+        let rows = |all: &[i32]| -> Vec<_> { all.chunks(k).map(|r| row_bytes("f16", r)).collect() };
+        let mut shared = vec![vec![0u8; SHARED]];
+        place(&mut shared[0], 0, &rows(&a));
+        place(&mut shared[0], B_AT, &rows(&b));
+        let width = n / parts.len();
+        let zeros = parts.iter().flat_map(|part| starts(part).into_iter().take(width));
+        let zeros: Vec<bool> = zeros.collect();
+        let tensor = vec![vec![0u32; 128 * COLUMNS]];
+        let mut expected = tensor.clone();
+        for row in 0..m {
+            for (column, &zero) in zeros.iter().enumerate() {
+                let of_b = column + shift as usize;
+                let sum = (0..k).map(|i| i64::from(a[row * k + i] * b[of_b * k + i])).sum();
+                let (_, lane, at) = cell("ws", m, n, row, column);
+                expected[0][lane * COLUMNS + D_AT + at] = d_bits(1, if zero { 0 } else { sum });
+            }
+        }
+        let mask = skipped | first << 32 | 1 << 39 | 2 << 40 | 3 << 48 | shift << 56;
+        let idesc = 1 << 4 | (n as u32 / 8) << 17 | (m as u32 / 16) << 24;
+        let mut issue = descriptor("%d4", 0, m) + &descriptor("%d5", B_AT, n + 8);
+        let _ = write!(
+            issue,
+            "setp.ne.u32 %p5, 0, 0; mov.u64 %d6, {mask}; tcgen05.mma.ws.cta_group::1.kind::f16 [%r1+{D_AT}], %d4, %d5, \
+             {idesc}, %p5, %d6;"
+        );
+        let found = on_tensor_memory(&shared, &tensor, &issue, "");
+        let wrong = found[0].iter().zip(&expected[0]).position(|(x, y)| x != y);
+        assert_eq!(wrong.map(|i| (i / COLUMNS, i % COLUMNS)), None, "m{m}: lane and column");
+    }
+}
+
 #[test]
 fn masks_and_scales() {
     let one =

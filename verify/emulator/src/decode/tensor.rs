@@ -97,9 +97,6 @@ impl Decoder<'_> {
         (d, a, b): (&Operand, &Operand, &Operand),
         rest: &[Operand],
     ) -> Result<tensor::MmaForm> {
-        if mods.has("sp") {
-            return Err("sparse products are not executed".into());
-        }
         let kind = tensor::kind(mods.find(|m| m.strip_prefix("kind::").map(str::to_owned)))?;
         mods.idle(&["block_scale"]);
         mods.each(|m| tensor::is_collector(m).then_some(()));
@@ -111,6 +108,11 @@ impl Decoder<'_> {
         let a = match a {
             Operand::Address(_) => tensor::Left::Tensor(self.addr(a)?),
             a => tensor::Left::Shared(self.src(a, 64)?),
+        };
+        let (metadata, rest) = match (mods.has("sp"), rest) {
+            (false, rest) => (None, rest),
+            (true, [metadata, rest @ ..]) => (Some(self.addr(metadata)?), rest),
+            (true, []) => return Err("operands".into()),
         };
         let [idesc, rest @ ..] = rest else { return Err("operands".into()) };
         let (scales, rest) = match (kind.is_scaled(), rest) {
@@ -128,13 +130,15 @@ impl Decoder<'_> {
             }
             rest => (Box::default(), rest),
         };
-        let (enable, scale_d) = match rest {
-            [] => (Src::Imm(1), 0),
-            [p] => (self.src(p, 1)?, 0),
+        let (enable, scale_d, zeros) = match rest {
+            [p] => (self.src(p, 1)?, 0, None),
             [p, Operand::Int(scale)] if form != Form::WeightStationary => {
-                (self.src(p, 1)?, *scale as u32)
+                (self.src(p, 1)?, *scale as u32, None)
             }
-            _ => return Err("a mask of zero columns is not executed".into()),
+            [p, zeros] if form == Form::WeightStationary => {
+                (self.src(p, 1)?, 0, Some(self.src(zeros, 64)?))
+            }
+            _ => return Err("operands".into()),
         };
         Ok(tensor::MmaForm {
             kind,
@@ -148,6 +152,8 @@ impl Decoder<'_> {
             disabled,
             shift_a: mods.has("ashift"),
             scales,
+            metadata,
+            zeros,
         })
     }
 

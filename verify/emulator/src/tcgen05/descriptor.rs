@@ -186,9 +186,7 @@ impl SharedDescriptor {
         Ok(OperandLayout {
             start: self.start,
             pattern_start: self.base_offset << 7,
-            // `decode` gives no swizzle without a pattern; with another one, there is nothing to
-            // permute by.
-            pattern: swizzle.pattern().unwrap_or(Pattern { mask: 0, shift: 0, atom: 16 }),
+            pattern: swizzle.pattern(),
             major,
             size,
             row,

@@ -147,7 +147,7 @@ pub struct ScaleFormat {
     pub ue4m3: bool,
 }
 
-/// A decoded instruction descriptor, legal for its dense multiplication.
+/// A decoded instruction descriptor, legal for its multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InstructionDescriptor {
     /// The instruction's `.kind`.
@@ -176,6 +176,10 @@ pub struct InstructionDescriptor {
     pub m: u32,
     /// Columns of D: 8 to 256.
     pub n: u32,
+    /// Half of A is zero and not stored.
+    pub sparse: bool,
+    /// Which column of its metadata is meant, 0 or 1.
+    pub selector: u32,
 }
 
 /// An instruction descriptor that is illegal for its instruction (rule D14), or that the emulator
@@ -192,6 +196,20 @@ pub enum InstructionDescriptorError {
         "instruction descriptor {bits:#010x}: sparse (bits 0 to 2) on an instruction without `.sp`; clear them (rule D14)"
     )]
     Sparse { bits: u32 },
+    #[error(
+        "instruction descriptor {bits:#010x}: dense (bit 2) on an instruction with `.sp`; set it (rule D14)"
+    )]
+    Dense { bits: u32 },
+    #[error(
+        "instruction descriptor {bits:#010x}: sparsity selector {selector} (bits 0 and 1) with kind::{}; use 0, or 1 with \
+         f16 and tf32 (rule D14)", kind.name()
+    )]
+    Selector { bits: u32, selector: u32, kind: Kind },
+    #[error(
+        "instruction descriptor {bits:#010x}: a sparse product with M = {m} and {}; the emulator has those with 128 rows in \
+         each CTA", form.name()
+    )]
+    SparseRows { bits: u32, m: u32, form: Form },
     #[error(
         "instruction descriptor {bits:#010x}: largest shift {shift} (bits 30 and 31) on an instruction without `.ws`; \
          clear it (rule D14)"
@@ -231,9 +249,12 @@ pub enum InstructionDescriptorError {
 }
 
 impl InstructionDescriptorError {
-    /// The rule that was broken.
-    pub fn rule(&self) -> &'static str {
-        "D14"
+    /// The rule that was broken, if it is one of the list.
+    pub fn rule(&self) -> Option<&'static str> {
+        match self {
+            Self::SparseRows { .. } => None,
+            _ => Some("D14"),
+        }
     }
 }
 
@@ -255,13 +276,19 @@ fn legal_types(kind: Kind, matrix: &str) -> &'static str {
 impl InstructionDescriptor {
     /// Decodes the descriptor of a dense `tcgen05.mma.cta_group::1`.
     pub fn decode(kind: Kind, bits: u32) -> Result<Self, InstructionDescriptorError> {
-        Self::decode_for(Form::One, kind, bits)
+        Self::decode_for(Form::One, kind, false, bits)
     }
 
-    /// Decodes the descriptor of a dense `tcgen05.mma`.
+    /// K of the multiplication.
+    pub fn depth(&self) -> u32 {
+        if self.sparse { 2 * self.kind.depth() } else { self.kind.depth() }
+    }
+
+    /// Decodes the descriptor of a `tcgen05.mma`, or of one with a sparse A.
     pub fn decode_for(
         form: Form,
         kind: Kind,
+        sparse: bool,
         bits: u32,
     ) -> Result<Self, InstructionDescriptorError> {
         use InstructionDescriptorError as E;
@@ -272,8 +299,15 @@ impl InstructionDescriptor {
         if let Some(&bit) = reserved.iter().find(|&&bit| flag(bit)) {
             return Err(E::Reserved { bits, bit });
         }
-        if field(0, 3) != 0 {
+        if !sparse && field(0, 3) != 0 {
             return Err(E::Sparse { bits });
+        }
+        if sparse && !flag(2) {
+            return Err(E::Dense { bits });
+        }
+        let selector = field(0, 2);
+        if selector > u32::from(matches!(kind, Kind::F16 | Kind::Tf32)) {
+            return Err(E::Selector { bits, selector, kind });
         }
         if !scaled && field(30, 2) != 0 && form != Form::WeightStationary {
             return Err(E::Shift { bits, shift: field(30, 2) });
@@ -310,6 +344,8 @@ impl InstructionDescriptor {
             scales,
             m: if scaled { field(27, 2) * 128 } else { field(24, 5) * 16 },
             n: field(17, 6) * 8,
+            sparse,
+            selector,
         };
         let InstructionDescriptor { a, b, d, m, n, .. } = descriptor;
         if d == AccumulatorType::F16 && (a == ElementType::Bf16 || b == ElementType::Bf16) {
@@ -323,6 +359,9 @@ impl InstructionDescriptor {
         }
         if !form.rows(scaled).contains(&m) {
             return Err(E::M { bits, m, form, kind });
+        }
+        if sparse && m != 128 * form.ctas() {
+            return Err(E::SparseRows { bits, m, form });
         }
         let step = match (form, kind) {
             (Form::Pair, Kind::I8) => 32,

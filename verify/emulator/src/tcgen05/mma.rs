@@ -1,4 +1,4 @@
-//! The arithmetic of a dense `tcgen05.mma`: D = A·B, or D = A·B + D.
+//! The arithmetic of a `tcgen05.mma`: D = A·B, or D = A·B + D.
 //!
 //! Two steps, because on hardware they happen at different times: [`Mma::read_operands`] takes A
 //! and B out of shared and tensor memory, [`Mma::write_result`] updates D.
@@ -36,6 +36,7 @@ use super::element::{ElementType, e2m1_to_f32, ue4m3_to_f64, ue8m0_to_f64};
 use super::element::{f16_to_f32, f32_to_f16};
 use super::idesc::{AccumulatorType, Form, InstructionDescriptor, Kind};
 use super::tensor_memory::{LANES, TensorAddress, TensorMemory, TensorMemoryError};
+use super::zeros::ZeroColumns;
 
 /// Rows and columns of D that are computed together: small enough for the registers of any machine.
 pub(crate) const ROWS: usize = 4;
@@ -53,7 +54,7 @@ pub enum OperandA {
     Tensor(TensorAddress),
 }
 
-/// One dense multiplication, of one CTA or two.
+/// One multiplication, of one CTA or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mma {
     /// Types and shape.
@@ -75,6 +76,10 @@ pub struct Mma {
     pub shift_a: bool,
     /// The factors of a block-scaled kind.
     pub scales: Option<Scales>,
+    /// Where the metadata of a sparse A are.
+    pub metadata: TensorAddress,
+    /// Which columns of B count as zero.
+    pub zeros: ZeroColumns,
 }
 
 /// Where the factors of blocks are.
@@ -152,6 +157,11 @@ pub enum MmaError {
     )]
     ScaleByte { blocks: u32, byte: u32 },
     #[error(
+        "the sparsity metadata of tcgen05.mma.sp have {bits:#06b} in tensor memory lane {lane}, column {column}, which names \
+         no elements; the numbers of two elements are different"
+    )]
+    Metadata { bits: u32, lane: u32, column: u32 },
+    #[error(
         "matrix {matrix} of tcgen05.mma reads tensor memory lane {lane}, column {column}, which nothing has written; \
          clear enable-input-d for the first product into an accumulator, or store A first"
     )]
@@ -165,7 +175,7 @@ impl MmaError {
             Self::Shared { source, .. } => source.rule(),
             Self::Tensor { source, .. } => Some(source.rule()),
             Self::Lane { .. } | Self::TransposedTensorA | Self::Scale { .. } => Some("D14"),
-            Self::ScaleByte { .. } => Some("D14"),
+            Self::ScaleByte { .. } | Self::Metadata { .. } => Some("D14"),
             Self::Unwritten { .. } | Self::TensorA { .. } => None,
         }
     }
@@ -285,7 +295,7 @@ impl Mma {
         start: impl Fn(u32) -> T,
         finish: impl Fn(T, u32) -> u32,
     ) {
-        let depth = self.idesc.kind.depth() as usize;
+        let depth = self.idesc.depth() as usize;
         let rows = self.idesc.local_rows();
         let TensorAddress { lane: base, column } = self.d;
         let panel = ROWS * depth;
@@ -318,8 +328,8 @@ impl Mma {
     }
 
     fn update_scaled(&self, blocks: &Blocks, half: usize, tensor: &mut TensorMemory) {
-        let InstructionDescriptor { kind, n, negate_a, negate_b, .. } = self.idesc;
-        let depth = kind.depth() as usize;
+        let InstructionDescriptor { n, negate_a, negate_b, .. } = self.idesc;
+        let depth = self.idesc.depth() as usize;
         let rows = self.idesc.local_rows();
         let count = blocks.of_a.len() / self.idesc.m as usize;
         let sign = if negate_a != negate_b { -1.0 } else { 1.0 };
@@ -360,7 +370,7 @@ impl Mma {
         tensor: &[&TensorMemory],
     ) -> Result<Panels<T>, MmaError> {
         let InstructionDescriptor { kind, a, b, a_major, b_major, .. } = self.idesc;
-        let depth = kind.depth();
+        let (stored, depth) = (kind.depth(), self.idesc.depth());
         let (rows, columns) = (self.idesc.local_rows(), self.idesc.n / self.idesc.form.ctas());
         let in_a = |source| MmaError::Shared { matrix: "A", source };
         let in_b = |source| MmaError::Shared { matrix: "B", source };
@@ -368,28 +378,58 @@ impl Mma {
         let mut panels = Panels { a: Vec::new(), b: Vec::new() };
         for (shared, tensor) in shared.iter().zip(tensor) {
             panels.a.extend(match self.a {
-                OperandA::Shared(descriptor) => {
+                OperandA::Shared(descriptor) if !self.idesc.sparse => {
                     let layout = descriptor.layout(a_major, a.bits()).map_err(in_a)?;
                     layout.gather::<T, ROWS>(a, rows, depth, shared).map_err(in_a)?
+                }
+                OperandA::Shared(descriptor) => {
+                    let layout = descriptor.layout(a_major, a.bits()).map_err(in_a)?;
+                    let by_rows = layout.gather::<T, 1>(a, rows, stored, shared).map_err(in_a)?;
+                    in_panels::<T, ROWS>(&self.whole(by_rows, tensor)?, depth)
                 }
                 OperandA::Tensor(address) => {
                     let Some(decode) = T::decoder(a) else {
                         return Err(in_a(DescriptorError::Unsupported { element: a }));
                     };
                     let by_rows = self.tensor_a(address, tensor, |bytes| decode(bytes).to_vec())?;
-                    let mut panels = vec![T::default(); by_rows.len()];
-                    let depth = depth as usize;
-                    for (i, value) in by_rows.into_iter().enumerate() {
-                        let (row, k) = (i / depth, i % depth);
-                        panels[(row / ROWS * depth + k) * ROWS + row % ROWS] = value;
-                    }
-                    panels
+                    in_panels::<T, ROWS>(&self.whole(by_rows, tensor)?, depth)
                 }
             });
-            let part = b_layout.gather::<T, COLUMNS>(b, columns, depth, shared).map_err(in_b)?;
-            panels.b.extend(part);
+            panels.b.extend(if self.zeros.is_none() {
+                b_layout.gather::<T, COLUMNS>(b, columns, depth, shared).map_err(in_b)?
+            } else {
+                let shift = self.zeros.shift();
+                let all = b_layout.gather::<T, 1>(b, columns + shift, depth, shared);
+                let mut by_columns = all.map_err(in_b)?.split_off((shift * depth) as usize);
+                for (n, column) in by_columns.chunks_exact_mut(depth as usize).enumerate() {
+                    if self.zeros.holds(&self.idesc, n as u32) {
+                        column.fill(T::default());
+                    }
+                }
+                in_panels::<T, COLUMNS>(&by_columns, depth)
+            });
         }
         Ok(panels)
+    }
+
+    /// The rows of A with the zeros that a sparse one leaves out.
+    fn whole<T: Copy + Default>(
+        &self,
+        stored: Vec<T>,
+        tensor: &TensorMemory,
+    ) -> Result<Vec<T>, MmaError> {
+        if !self.idesc.sparse {
+            return Ok(stored);
+        }
+        let (short, long) = (self.idesc.kind.depth() as usize, self.idesc.depth() as usize);
+        let mut whole = vec![T::default(); stored.len() / short * long];
+        let rows = stored.chunks_exact(short).zip(whole.chunks_exact_mut(long));
+        for (row, (from, to)) in (0..).zip(rows) {
+            for (&value, place) in from.iter().zip(self.idesc.places(self.metadata, tensor, row)?) {
+                to[place] = value;
+            }
+        }
+        Ok(whole)
     }
 
     fn blocks(
@@ -400,7 +440,7 @@ impl Mma {
     ) -> Result<Blocks, MmaError> {
         let InstructionDescriptor { kind, a, b, a_major, b_major, n, form, scales: bytes, .. } =
             self.idesc;
-        let depth = kind.depth();
+        let (stored, depth) = (kind.depth(), self.idesc.depth());
         let (rows, columns) = (self.idesc.local_rows(), n / form.ctas());
         let in_a = |source| MmaError::Shared { matrix: "A", source };
         let in_b = |source| MmaError::Shared { matrix: "B", source };
@@ -409,13 +449,16 @@ impl Mma {
                 return Err(MmaError::ScaleByte { blocks: scales.blocks, byte });
             }
         }
-        let read = |descriptor: &SharedDescriptor, major, element: ElementType, rows, shared| {
-            let layout = descriptor.layout(major, element.bits())?;
-            match element {
-                ElementType::Packed4 => layout.gather_packed(rows, depth, shared),
-                element => layout.gather::<f32, 1>(element, rows, depth, shared),
-            }
-        };
+        type Rows = (u32, u32);
+        let read =
+            |descriptor: &SharedDescriptor, major, element: ElementType, size: Rows, shared| {
+                let (rows, depth) = size;
+                let layout = descriptor.layout(major, element.bits())?;
+                match element {
+                    ElementType::Packed4 => layout.gather_packed(rows, depth, shared),
+                    element => layout.gather::<f32, 1>(element, rows, depth, shared),
+                }
+            };
         let mut blocks =
             Blocks { a: Vec::new(), b: Vec::new(), of_a: Vec::new(), of_b: Vec::new() };
         let factor = |memory: &TensorMemory, matrix, at: TensorAddress, byte: u32| {
@@ -430,16 +473,17 @@ impl Mma {
             Ok(if bytes.ue4m3 { ue4m3_to_f64(bits) } else { ue8m0_to_f64(bits) })
         };
         for (shared, tensor) in shared.iter().zip(tensor) {
-            blocks.a.extend(match &self.a {
+            let of_a = match &self.a {
                 OperandA::Shared(descriptor) => {
-                    read(descriptor, a_major, a, rows, shared).map_err(in_a)?
+                    read(descriptor, a_major, a, (rows, stored), shared).map_err(in_a)?
                 }
                 OperandA::Tensor(address) => self.tensor_a(*address, tensor, |bytes| {
                     // What `a` cannot be here is never asked for.
                     scaled_bytes(a, bytes)
                 })?,
-            });
-            blocks.b.extend(read(&self.b, b_major, b, columns, shared).map_err(in_b)?);
+            };
+            blocks.a.extend(self.whole(of_a, tensor)?);
+            blocks.b.extend(read(&self.b, b_major, b, (columns, depth), shared).map_err(in_b)?);
             for row in 0..rows {
                 let (lane, _) = self.idesc.cell(row, 0);
                 let at = TensorAddress {
@@ -551,6 +595,17 @@ impl Mma {
     fn scalable(&self) -> bool {
         matches!(self.idesc.kind, Kind::F16 | Kind::Tf32)
     }
+}
+
+/// Rows, one after the other, in panels of so many.
+fn in_panels<T: Copy + Default, const PANEL: usize>(rows: &[T], depth: u32) -> Vec<T> {
+    let depth = depth as usize;
+    let mut panels = vec![T::default(); rows.len()];
+    for (i, &value) in rows.iter().enumerate() {
+        let (row, k) = (i / depth, i % depth);
+        panels[(row / PANEL * depth + k) * PANEL + row % PANEL] = value;
+    }
+    panels
 }
 
 /// Sixteen bytes of tensor memory, each with a number of 6 or 4 bits, as shared memory holds them.

@@ -9,10 +9,8 @@
 //! - [`descriptor`]: matrices in shared memory.
 //! - [`idesc`]: types and shape of a multiplication.
 //! - [`element`]: numbers of 8 to 32 bits.
-//! - [`mma`]: the multiplication.
+//! - [`mma`]: the multiplication; beside it the metadata of a sparse A, and columns of B that count as zero.
 //! - [`copy`]: rows of shared memory into lanes, and lanes by one.
-//!
-//! Not covered: sparse products, and zero-column masks of weight-stationary ones.
 
 pub mod access;
 pub mod copy;
@@ -20,7 +18,9 @@ pub mod descriptor;
 pub mod element;
 pub mod idesc;
 pub mod mma;
+mod sparse;
 pub mod tensor_memory;
+mod zeros;
 
 #[cfg(test)]
 mod tests;
@@ -34,4 +34,6 @@ pub use idesc::{
     AccumulatorType, Form, InstructionDescriptor, InstructionDescriptorError, Kind, ScaleFormat,
 };
 pub use mma::{Blocks, Mma, MmaError, OperandA, Operands, Scales, lane_of_row};
+pub(crate) use sparse::METADATA_COLUMNS;
 pub use tensor_memory::{Allocation, TensorAddress, TensorMemory, TensorMemoryError};
+pub use zeros::ZeroColumns;

@@ -3,6 +3,9 @@
 //! A swizzle XORs some bits of an address into lower bits of the same address. It acts on absolute
 //! shared-memory addresses, which is why one tile can be read at any 16-byte chunk inside it: the
 //! writer and the reader agree as long as both use the address.
+//!
+//! Where 8-byte halves are flipped in every other line, the first line of the pattern is taken to be one that is not, as it
+//! is the one that every swizzle leaves alone; the text has that in a figure only.
 
 /// How bulk tensor copies and matrix descriptors permute shared memory, with the driver's
 /// enumerator values.
@@ -25,7 +28,7 @@ pub enum Swizzle {
     B128Atom64 = 6,
 }
 
-/// A swizzle as address arithmetic: `address ^ ((address >> shift) & mask)`.
+/// A swizzle as address arithmetic: `address ^ ((address >> shift) & mask)`, and the flip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
     /// Bits of the address that change.
@@ -34,12 +37,15 @@ pub struct Pattern {
     pub shift: u32,
     /// Bytes that stay together.
     pub atom: u32,
+    /// In every other line of 128 bytes the halves of 16 bytes change places.
+    pub flip: bool,
 }
 
 impl Pattern {
     /// What to XOR into an address whose place in the pattern is that of `address`.
     pub const fn toggle(self, address: u32) -> u32 {
-        (address >> self.shift) & self.mask
+        let flip = if self.flip { (address >> 4) & 8 } else { 0 };
+        (address >> self.shift) & self.mask | flip
     }
 
     /// Where the byte with this unpermuted address lies.
@@ -70,18 +76,17 @@ impl Swizzle {
         }
     }
 
-    /// The address arithmetic, none where the emulator does not have it
-    /// ([`Swizzle::B128Atom32Flip8`] and [`Swizzle::B128Atom64`], which a tensor map may name for a
-    /// GPU).
-    pub const fn pattern(self) -> Option<Pattern> {
+    /// The address arithmetic.
+    pub const fn pattern(self) -> Pattern {
         let (mask, shift, atom) = match self {
             Swizzle::None => (0, 0, 1 << 31),
             Swizzle::B32 => (0x10, 3, 16),
             Swizzle::B64 => (0x30, 3, 16),
             Swizzle::B128 => (0x70, 3, 16),
             Swizzle::B128Atom32 => (0x60, 2, 32),
-            Swizzle::B128Atom32Flip8 | Swizzle::B128Atom64 => return None,
+            Swizzle::B128Atom32Flip8 => (0x60, 2, 8),
+            Swizzle::B128Atom64 => (0x40, 1, 64),
         };
-        Some(Pattern { mask, shift, atom })
+        Pattern { mask, shift, atom, flip: matches!(self, Swizzle::B128Atom32Flip8) }
     }
 }

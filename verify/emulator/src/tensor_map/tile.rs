@@ -7,8 +7,7 @@
 //! end do not exist: a load fills their places, a store skips them.
 
 use super::{
-    Interleave, MAX_RANK, OobFill, Pattern, Swizzle, TENSOR_MAP_BYTES, TensorMapDesc,
-    TensorMapError,
+    Interleave, MAX_RANK, OobFill, Pattern, TENSOR_MAP_BYTES, TensorMapDesc, TensorMapError,
 };
 
 /// More bytes than any tile that shared memory can hold.
@@ -70,11 +69,6 @@ pub enum TileError {
         "the emulator does not walk tiles with interleave {interleave:?}; use interleave None, or run on a GPU"
     )]
     Interleaved { interleave: Interleave },
-    #[error(
-        "the emulator does not know the pattern of swizzle {swizzle:?}; use None, B32, B64, B128 or B128Atom32, \
-         or run on a GPU"
-    )]
-    Swizzle { swizzle: Swizzle },
 }
 
 impl TensorMap {
@@ -242,7 +236,7 @@ impl TensorMap {
         if bytes > MAX_TILE_BYTES || u64::from(shared_base) + bytes > u64::from(u32::MAX) {
             return Err(TileError::TooLarge { address: shared_base, bytes });
         }
-        desc.swizzle.pattern().ok_or(TileError::Swizzle { swizzle: desc.swizzle })
+        Ok(desc.swizzle.pattern())
     }
 }
 

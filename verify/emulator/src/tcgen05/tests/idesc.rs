@@ -18,6 +18,8 @@ fn instruction_descriptors_decode() {
         scales: ScaleFormat::default(),
         m: 128,
         n: 256,
+        sparse: false,
+        selector: 0,
     };
     assert_eq!(found, expected);
     let bits = shape_bits(64, 24) | 1 << 14 | 1 << 15 | 2 << 4 | 2 << 7 | 2 << 10;
@@ -47,7 +49,7 @@ fn illegal_instruction_descriptors() {
     let bits = good | 2 << 7;
     let error = decode(Kind::F16, bits).unwrap_err();
     assert_eq!(error, E::Type { bits, matrix: "A", code: 2, kind: Kind::F16 });
-    assert_eq!(error.rule(), "D14");
+    assert_eq!(error.rule(), Some("D14"));
     assert!(error.to_string().contains("D14"));
     let bits = shape_bits(128, 64) | 1 << 7;
     assert_eq!(decode(Kind::F16, bits), Err(E::Bf16Accumulator { bits }));

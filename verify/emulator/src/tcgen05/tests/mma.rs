@@ -81,6 +81,8 @@ fn problem(kind: Kind, idesc: u32, code_a: u64, code_b: u64, seed: u64) -> Probl
         disabled_lanes: [0; 8],
         shift_a: false,
         scales: None,
+        metadata: at(0, 0),
+        zeros: ZeroColumns::default(),
     };
     Problem { mma, shared, a: a_values, b: b_values }
 }
