@@ -136,6 +136,7 @@ fn what_stands_in_the_text_is_taken() {
         "barrier.cluster.wait.acquire",
         "mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _, [%r2], 16",
         "mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 1",
+        "mbarrier.init.layout::v0.shared::cta.b64 [%r2], 1",
         "cp.async.cg.shared.global.L2::128B [%r1], [%d2], 16",
         "mul.wide.u32 %d3, %r3, 2",
         "mad.lo.cc.u32 %r3, %r1, %r2, %r3",

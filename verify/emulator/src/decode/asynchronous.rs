@@ -11,7 +11,7 @@ impl Decoder<'_> {
         }
         let cluster = mods.has("shared::cluster");
         let action = mods.first();
-        mods.idle(&["b64", "shared", "shared::cta"]);
+        mods.idle(&["b64", "shared", "shared::cta", "layout::v0"]);
         let op = match (action, o) {
             ("init", [a, n]) => {
                 MbarrierOp::Init { addr: self.shared_addr(mods, a)?, count: self.src(n, 32)? }
