@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::Error;
+use crate::demand;
 use crate::event::Event;
 use crate::interleave::{self, Answer};
 use crate::letters::Letters;
@@ -39,6 +40,18 @@ pub struct Verdict {
     pub witness: Option<Witness>,
     /// An execution with a race.
     pub racing: Option<Witness>,
+}
+
+impl Verdict {
+    /// Adds what is seen of one more execution: a race, if it has one.
+    fn see(&mut self, other: Verdict) {
+        if self.race.is_none() {
+            self.race = other.race;
+            self.racing = other.racing;
+        }
+        self.mixed_size |= other.mixed_size;
+        self.undefined.extend(other.undefined);
+    }
 }
 
 /// Why no execution is completed.
@@ -120,36 +133,35 @@ fn judge_at(
     depth: Depth,
 ) -> Result<Verdict, Fault> {
     let asked = Asked::new(program, condition, options, depth);
-    let mut verdict = match asked.ways(options) {
+    let (known, ways) = match asked.ways(options) {
         Ok(ways) => {
             let (verdict, complete) = enumerate(&asked, condition, options, &ways, depth)?;
             if complete {
                 return Ok(verdict);
             }
-            let interleaved = match verdict.allowed {
-                true => Some((verdict.clone(), false)),
-                false => interleaved(program, condition, options, &verdict),
-            };
-            match interleaved {
-                Some((verdict, true)) => return Ok(verdict),
-                Some((verdict, false)) => verdict,
-                None => directed(&asked, condition, options, &ways, depth, verdict)?,
-            }
+            (verdict, Ok(ways))
         }
-        Err(error) => match interleaved(program, condition, options, &Verdict::default()) {
-            Some((verdict, true)) => return Ok(verdict),
-            Some((verdict, false)) => verdict,
-            None => return Err(error.into()),
-        },
+        Err(error) => (Verdict::default(), Err(error)),
     };
-    // What else there is to say asks for no values but those that threads decide by.
-    let asked = Asked::new(program, &Condition::True, options, depth);
-    let ways = asked.ways(options)?;
-    let again = |goal: Goal| {
-        let mut search = Search::new(&asked, &Condition::True, options, &ways, goal, depth);
-        search.budget = options.budget.saturating_mul(DEEPER / 4);
-        let complete = search.run() != Flow::GiveUp;
-        if search.unknown { Err(Fault::Unknown) } else { Ok((search, complete)) }
+    let interleaved = match known.allowed {
+        true => Some((known.clone(), false)),
+        false => interleaved(program, condition, options, &known),
+    };
+    let mut verdict = match interleaved {
+        Some((verdict, true)) => return Ok(verdict),
+        Some((verdict, false)) => verdict,
+        None => match demand::answer(program, condition, options) {
+            Some(found) => {
+                let mut verdict = known;
+                if let Some(found) = found {
+                    verdict.allowed = true;
+                    verdict.witness = found.witness.clone();
+                    verdict.see(found);
+                }
+                verdict
+            }
+            None => directed(&asked, condition, options, &ways?, depth, known)?,
+        },
     };
     if verdict.race.is_none()
         && options.clauses == Clauses::default()
@@ -157,28 +169,71 @@ fn judge_at(
     {
         let mut any = Verdict::default();
         show(&mut any, program, &Condition::True, options, answers);
-        verdict.race = any.race;
-        verdict.racing = any.racing;
-        verdict.mixed_size |= any.mixed_size;
-        verdict.undefined.extend(any.undefined);
+        verdict.see(any);
+    }
+    if verdict.race.is_none()
+        && let Some(Some(any)) = demand::answer(program, &Condition::True, options)
+    {
+        verdict.see(any);
     }
     if verdict.race.is_none() {
-        let (search, complete) = again(Goal::Race)?;
-        verdict.race = search.verdict.race.or(complete.then_some(false));
-        verdict.mixed_size |= search.verdict.mixed_size;
-        verdict.undefined.extend(search.verdict.undefined);
-        verdict.racing = search.verdict.racing;
+        verdict.race = more(program, options, Goal::Race, depth, |search, complete| {
+            verdict.mixed_size |= search.verdict.mixed_size;
+            verdict.undefined.extend(search.verdict.undefined);
+            verdict.racing = search.verdict.racing;
+            search.verdict.race.or(complete.then_some(false))
+        })?;
     }
     let open = verdict.witness.is_none() && verdict.racing.is_none();
     if open && *condition != Condition::True && !interleave::is_plain(program) {
-        let (search, complete) = again(Goal::Condition)?;
-        let none = complete && !search.verdict.allowed;
-        verdict.incomplete = none.then(|| search.incomplete());
+        verdict.incomplete = more(program, options, Goal::Condition, depth, |search, complete| {
+            let none = complete && !search.verdict.allowed;
+            none.then(|| search.incomplete())
+        })?;
     }
-    if verdict.undefined.is_empty() && ways.iter().flatten().any(may_be_undefined) {
-        verdict.undefined.extend(again(Goal::Undefined)?.0.verdict.undefined);
+    if verdict.undefined.is_empty() {
+        let found = more(program, options, Goal::Undefined, depth, |search, _| {
+            Some(search.verdict.undefined)
+        })?;
+        verdict.undefined.extend(found.unwrap_or_default());
     }
     Ok(verdict)
+}
+
+/// What else there is to say asks for no values but those that threads decide by. `answer` is given the search
+/// and whether it is complete; there is no answer where values are too many.
+fn more<T>(
+    program: &Program,
+    options: &Options,
+    goal: Goal,
+    depth: Depth,
+    answer: impl FnOnce(Search<'_>, bool) -> Option<T>,
+) -> Result<Option<T>, Fault> {
+    let plain = interleave::is_plain(program);
+    let asked = Asked::new(program, &Condition::True, options, Depth::Asked);
+    let ways = match asked.ways(options) {
+        Err(_) if plain => return Ok(None),
+        ways => ways?,
+    };
+    if goal == Goal::Undefined && !ways.iter().flatten().any(may_be_undefined) {
+        return Ok(None);
+    }
+    let mut search = Search::new(&asked, &Condition::True, options, &ways, goal, Depth::Asked);
+    search.budget = options.budget.saturating_mul(DEEPER / 4);
+    let flow = search.run();
+    if flow == Flow::Found || !search.unknown {
+        return Ok(answer(search, flow != Flow::GiveUp));
+    }
+    if depth == Depth::Asked && !plain {
+        return Err(Fault::Unknown);
+    }
+    // A cycle of sources and dependencies needs the values.
+    let asked = Asked::new(program, &Condition::True, options, Depth::Stored);
+    let Ok(ways) = asked.ways(options) else { return Ok(None) };
+    let mut search = Search::new(&asked, &Condition::True, options, &ways, goal, Depth::Stored);
+    search.budget = options.budget.saturating_mul(DEEPER / 4);
+    let flow = search.run();
+    Ok(answer(search, flow != Flow::GiveUp))
 }
 
 /// Everything, as far as the budget goes; whether that was everything.
@@ -227,7 +282,7 @@ fn directed(
     let mut search = Search::new(asked, condition, options, ways, Goal::Condition, depth);
     search.budget = options.budget.saturating_mul(DEEPER);
     let flow = search.run();
-    if search.unknown {
+    if search.unknown && flow != Flow::Found {
         return Err(Fault::Unknown);
     }
     if flow == Flow::GiveUp {
@@ -301,7 +356,12 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn new(program: &'a Program, condition: &Condition, options: &Options, depth: Depth) -> Self {
+    pub(crate) fn new(
+        program: &'a Program,
+        condition: &Condition,
+        options: &Options,
+        depth: Depth,
+    ) -> Self {
         let letters = match depth == Depth::Asked && options.clauses == Clauses::default() {
             true => Letters::new(program, condition),
             false => Letters::default(),

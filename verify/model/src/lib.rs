@@ -41,6 +41,7 @@ pub mod barrier;
 pub mod candidate;
 pub mod causality;
 pub mod coherence;
+mod demand;
 pub mod event;
 pub mod execution;
 mod finals;

@@ -139,6 +139,11 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Orders the writes and fences of a candidate whose reads have sources, as far as `decisions` leave that open.
+    pub(crate) fn order(&mut self, candidate: &Candidate<'_>, decisions: &Decisions) -> Flow {
+        self.orders(candidate, &candidate.graph, &mut decisions.clone())
+    }
+
     /// Gives the next thread a way.
     fn threads(&mut self) -> Flow {
         let thread = self.chosen.len();
@@ -306,7 +311,8 @@ impl<'a> Search<'a> {
                 Some(false) => return Flow::Continue,
                 None => {
                     self.unknown = true;
-                    return Flow::GiveUp;
+                    let all = matches!(self.goal, Goal::All | Goal::Outcomes);
+                    return if all { Flow::GiveUp } else { Flow::Continue };
                 }
             }
             return self.orders(candidate, graph, decisions);
@@ -493,13 +499,10 @@ impl<'a> Search<'a> {
                 self.verdict.allowed = true;
                 self.verdict.witness =
                     Some(Witness::new(candidate, &self.execution, decisions, memory, None));
-                if self.goal == Goal::Condition {
-                    return Flow::Found;
-                }
             }
         }
-        let search_race = self.verdict.race != Some(false) && self.goal != Goal::Condition;
-        if search_race {
+        let found = self.verdict.allowed && self.goal == Goal::Condition;
+        if self.verdict.race != Some(false) && (found || self.goal != Goal::Condition) {
             let races: Vec<_> = race::races(candidate, &self.execution).collect();
             for race in &races {
                 self.verdict.mixed_size |= race.mixed_size;
@@ -514,7 +517,7 @@ impl<'a> Search<'a> {
                 return Flow::Found;
             }
         }
-        Flow::Continue
+        if found { Flow::Found } else { Flow::Continue }
     }
 
     /// Final values that satisfy the condition, of the memories that it names; before everything is

@@ -3,6 +3,7 @@
 mod barriers;
 mod choices;
 mod corpus;
+mod demand;
 mod families;
 mod interleave;
 mod kernels;
