@@ -215,7 +215,7 @@ fn more<T>(
         Err(_) if plain => return Ok(None),
         ways => ways?,
     };
-    if goal == Goal::Undefined && !ways.iter().flatten().any(may_be_undefined) {
+    if goal == Goal::Undefined && !may_be_undefined(|| ways.iter().flatten()) {
         return Ok(None);
     }
     let mut search = Search::new(&asked, &Condition::True, options, &ways, goal, Depth::Asked);

@@ -26,7 +26,7 @@ use crate::race;
 use crate::relation::Relation;
 use crate::relevance::Depth;
 use crate::thin_air;
-use crate::undefined::Undefined;
+use crate::undefined::{self, Undefined};
 use crate::witness::Witness;
 
 /// Steps that a candidate stands for.
@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
         if !self.fed(&ways) || self.goal == Goal::Condition && !self.can_end(&ways) {
             return Flow::Continue;
         }
-        if self.goal == Goal::Undefined && !ways.iter().any(|way| may_be_undefined(way)) {
+        if self.goal == Goal::Undefined && !may_be_undefined(|| ways.iter().copied()) {
             return Flow::Continue;
         }
         let Some(candidate) = Candidate::new(self.program, self.contents, self.options, ways)
@@ -485,8 +485,11 @@ impl<'a> Search<'a> {
     /// A consistent, completed execution.
     fn complete(&mut self, candidate: &Candidate<'_>, decisions: &Decisions) -> Flow {
         self.count += self.weight;
-        let undefined = candidate.ways.iter().flat_map(|way| &way.undefined).copied();
-        self.verdict.undefined.extend(undefined.chain(decisions.mixed.then_some(Undefined::Votes)));
+        let of_ways = candidate.ways.iter().flat_map(|way| &way.undefined).copied();
+        self.verdict.undefined.extend(of_ways.chain(decisions.mixed.then_some(Undefined::Votes)));
+        if undefined::initialises_again(candidate, &self.execution.coherence) {
+            self.verdict.undefined.insert(Undefined::Again);
+        }
         if self.goal == Goal::Undefined {
             let found = !self.verdict.undefined.is_empty();
             return if found { Flow::Found } else { Flow::Continue };
@@ -559,10 +562,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether a thread on this way does what may be undefined, races left aside.
-pub(crate) fn may_be_undefined(way: &Local) -> bool {
-    !way.undefined.is_empty()
-        || way.events.iter().any(|event| matches!(event.kind, Kind::Arrive(_, Some(_))))
+/// Whether threads on some of these ways do what may be undefined, races left aside.
+pub(crate) fn may_be_undefined<'w, I: Iterator<Item = &'w Local>>(ways: impl Fn() -> I) -> bool {
+    let votes = |event: &Event| matches!(event.kind, Kind::Arrive(_, Some(_)));
+    ways().any(|way| !way.undefined.is_empty() || way.events.iter().any(votes))
+        || undefined::may_initialise_again(ways().flat_map(|way| &way.events))
 }
 
 /// With more open pairs than this, a directed search looks for forced ones first.

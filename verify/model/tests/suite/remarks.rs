@@ -58,6 +58,9 @@ fn what_is_undefined_is_remarked() {
         ("mbarrier.test_wait.parity.shared.b64 p0, [b], 0".to_owned(), Some(Undefined::NoObject)),
         (format!("{}mbarrier.inval.shared.b64 [b]\n{arrive}", init(1)), Some(Undefined::NoObject)),
         (init(0), Some(Undefined::NoArrivals)),
+        (init(1).repeat(2), Some(Undefined::Again)),
+        (format!("{}{arrive}\n{}", init(1), init(1)), Some(Undefined::Again)),
+        (format!("{}mbarrier.inval.shared.b64 [b]\n{}", init(1), init(1)), None),
         (
             format!("{}mbarrier.arrive.noComplete.shared.b64 r0, [b], 1", init(1)),
             Some(Undefined::Completes),
