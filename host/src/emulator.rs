@@ -222,6 +222,7 @@ fn description(Grid(grid): Grid, call: &Call<'_>) -> Launch {
         cluster: shape.cluster.unwrap_or([0; 3]),
         dynamic_shared: shape.dynamic_shared,
         params: call.params().to_vec(),
+        dependent: call.is_dependent(),
     }
 }
 

@@ -663,8 +663,8 @@ impl World<'_> {
     ) {
         let (w, site) = (self.current, path.site());
         let strong = access.strong.then_some((access.scope, bytes as u32));
-        let touch =
-            Touch { site, write: !matches!(what, What::Load), class: Class::Thread, strong };
+        let class = if access.constant { Class::Constant } else { Class::Thread };
+        let touch = Touch { site, write: !matches!(what, What::Load), class, strong };
         if !matches!(what, What::Store(_)) {
             match space {
                 Space::Global => {

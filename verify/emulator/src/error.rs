@@ -154,6 +154,10 @@ pub enum Fault {
     MbarrierBytes { what: &'static str, address: u32 },
     #[error("mbarrier at shared address {address:#x}: {error}")]
     Mbarrier { address: u32, error: MbarrierError },
+    #[error("mbarrier.pending_count: {error}")]
+    State { error: MbarrierError },
+    #[error("multimem address {address:#x} in another instruction than a multimem one (rule A11)")]
+    Multimem { address: u64 },
     #[error(
         "`.aligned` instruction executed by lanes {active:#010x} of a warp whose live lanes are {live:#010x}: data-dependent divergence around a collective (rule F4)"
     )]

@@ -266,6 +266,11 @@ impl<'p> World<'p> {
             Op::Wgmma(op) => return self.wgmma(warp, path, mask, op),
             Op::Unknown(text) => return Err(Fault::Unknown { text: text.to_string() }),
             Op::Nop => {}
+            Op::PreviousGrid => {
+                if let Some(detect) = &mut self.detect {
+                    detect.previous_grid(self.current, mask);
+                }
+            }
             // The hot instructions are in `step`.
             _ => {}
         }

@@ -108,6 +108,8 @@ pub(crate) enum MemSpace {
     SharedCluster,
     Local,
     Param,
+    /// Global memory that multimem instructions reach.
+    Multimem,
 }
 
 /// `[base + offset]`.
@@ -430,6 +432,8 @@ pub(crate) struct Access {
     pub strong: bool,
     pub order: Order,
     pub scope: Scope,
+    /// A load through the cache of constant data (`.nc`).
+    pub constant: bool,
     pub addr: Addr,
 }
 
@@ -721,6 +725,8 @@ pub(crate) enum Op {
     /// Orders memory, which is in order here anyway: a place to switch, and news for the detection.
     Fence(FenceOp),
     Nop,
+    /// `griddepcontrol.wait`
+    PreviousGrid,
     Mbarrier(Box<MbarrierOp>),
     Async(Box<AsyncOp>),
     Tensor(Box<TensorOp>),

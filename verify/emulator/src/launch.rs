@@ -1,10 +1,10 @@
 //! Programs, devices and launches.
 
 use crate::decode::{self, Names, Var};
-use crate::detect::{Detector, Found, Hazard};
+use crate::detect::{Detector, Found, Hazard, Written};
 use crate::error::{Error, Failure, Fault, Site, Threads};
 use crate::ir::{Func, Op};
-use crate::memory::{FRESH, LOCAL_LIMIT, LOCAL_TOTAL, Memory, SHARED_BASE};
+use crate::memory::{FRESH, LOCAL_LIMIT, LOCAL_TOTAL, MULTIMEM, Memory, SHARED_BASE};
 use crate::remote::RemoteOp;
 use crate::rng::{Decision, Rng};
 use crate::schedule::{Grid, Settings};
@@ -268,6 +268,9 @@ pub struct Launch {
     pub dynamic_shared: u32,
     /// The parameters, each in its own bytes, little endian.
     pub params: Vec<Vec<u8>>,
+    /// It may begin before the launch before it has ended (programmatic stream serialisation). It is run behind that all
+    /// the same; a thread that touches what that wrote before its `griddepcontrol.wait` is reported.
+    pub dependent: bool,
 }
 
 impl Launch {
@@ -310,13 +313,15 @@ pub struct Machine {
     /// Programs whose variables are in memory, with their addresses.
     loaded: Vec<(u64, Vec<u64>)>,
     after: After,
+    /// What the last launch wrote, where hazards are looked for.
+    written: Option<Written>,
 }
 
 impl Machine {
     /// A device with empty memory.
     pub fn new(options: Options) -> Machine {
         let memory = Memory::new(options.global_bytes, !options.unchecked);
-        Machine { options, memory, loaded: Vec::new(), after: After::default() }
+        Machine { options, memory, loaded: Vec::new(), after: After::default(), written: None }
     }
 
     /// The seed of the launches to come.
@@ -347,6 +352,12 @@ impl Machine {
     /// Frees an allocation.
     pub fn free(&mut self, address: u64) -> Result<(), Error> {
         self.memory.free(address).map_err(|e| Error::Host(format!("free: {e}")))
+    }
+
+    /// The multimem address of global memory at `address`. Only multimem instructions may use it; on this one device they
+    /// reach one replica, the memory itself.
+    pub fn multimem(&self, address: u64) -> u64 {
+        address | MULTIMEM
     }
 
     /// Copies device memory to the host.
@@ -463,13 +474,17 @@ impl Machine {
             culprits: 0,
             local: 0,
             trace: self.options.trace.then(Box::default),
-            detect: (!self.options.unchecked)
-                .then(|| Box::new(Detector::new(self.options.strict, settings.stale))),
+            detect: (!self.options.unchecked).then(|| {
+                let previous = self.written.take().filter(|_| launch.dependent);
+                let detector = Detector::new(self.options.strict, settings.stale);
+                Box::new(detector.follows(previous))
+            }),
         };
         let mut grid = Grid::new(world, entry, settings);
         let result = grid.run();
         let after = grid.end();
-        drop(grid);
+        let written = grid.into_written();
+        self.written = written;
         self.after = after;
         result
     }

@@ -269,6 +269,7 @@ pub(crate) fn row_access(space: MemSpace, addr: Addr) -> Access {
         strong: false,
         order: Order::Weak,
         scope: Scope::Gpu,
+        constant: false,
         addr,
     }
 }

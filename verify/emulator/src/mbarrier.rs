@@ -19,6 +19,8 @@ pub(crate) struct Mbarrier {
     pub tx: i64,
     /// Completed phases.
     pub phase: u64,
+    /// Where it lies in the CTA's shared memory.
+    offset: u32,
 }
 
 /// Misuse of an mbarrier.
@@ -30,6 +32,8 @@ pub enum MbarrierError {
         "used, but not initialised; run `mbarrier.init`, its fence and a barrier first (rule C1)"
     )]
     NotInitialised,
+    #[error("used behind its `mbarrier.inval`; initialise it again first (rule C2)")]
+    Invalidated,
     #[error("initialised a second time while live; run `mbarrier.inval` first (rule C2)")]
     Reinitialised,
     #[error("count {count} is outside 1 to {MAX}")]
@@ -50,26 +54,46 @@ pub enum MbarrierError {
         "state {state:#018x} is of phase {of}, the barrier is in phase {phase}: only the current and the preceding phase can be tested (rule C4)"
     )]
     StaleState { state: u64, of: u64, phase: u64 },
+    #[error(
+        "state {state:#018x} is of another barrier, or of none: a state belongs to the barrier on which its arrival was (rule C4)"
+    )]
+    ForeignState { state: u64 },
+    #[error(
+        "pending_count of a state that no `.noComplete` arrival gave: only of such a state the count is defined (rule C12)"
+    )]
+    CountOfOther,
 }
 
-/// A state token: the phase in the upper bits, the missing arrivals in the lower.
+/// A state token, from its lowest bit: the missing arrivals, the barrier's place in units of its size, whether the arrival
+/// was `.noComplete`, the phase.
 const PENDING_BITS: u32 = 20;
+const PLACE_BITS: u32 = 16;
+const NO_COMPLETE: u64 = 1 << (PENDING_BITS + PLACE_BITS);
+const PHASE_AT: u32 = PENDING_BITS + PLACE_BITS + 1;
 
 impl Mbarrier {
-    pub fn new(count: u32) -> Result<Mbarrier, MbarrierError> {
+    pub fn new(offset: u32, count: u32) -> Result<Mbarrier, MbarrierError> {
         if count == 0 || i64::from(count) > MAX {
             return Err(MbarrierError::Count { count });
         }
-        Ok(Mbarrier { expected: count, pending: count, tx: 0, phase: 0 })
+        Ok(Mbarrier { expected: count, pending: count, tx: 0, phase: 0, offset })
     }
 
     /// The token that an arrival gets: the state before it.
-    pub fn state(&self) -> u64 {
-        self.phase << PENDING_BITS | u64::from(self.pending)
+    pub fn state(&self, no_complete: bool) -> u64 {
+        let kind = if no_complete { NO_COMPLETE } else { 0 };
+        self.phase << PHASE_AT | kind | self.place() | u64::from(self.pending)
     }
 
-    pub fn pending_count(state: u64) -> u32 {
-        (state & ((1 << PENDING_BITS) - 1)) as u32
+    fn place(&self) -> u64 {
+        u64::from(self.offset / 8) << PENDING_BITS & (NO_COMPLETE - 1)
+    }
+
+    pub fn pending_count(state: u64) -> Result<u32, MbarrierError> {
+        if state & NO_COMPLETE == 0 {
+            return Err(MbarrierError::CountOfOther);
+        }
+        Ok((state & ((1 << PENDING_BITS) - 1)) as u32)
     }
 
     /// Arrives `count` times; true if that completed the phase.
@@ -116,7 +140,10 @@ impl Mbarrier {
     }
 
     pub fn passed_state(&self, state: u64) -> Result<bool, MbarrierError> {
-        let (of, phase) = (state >> PENDING_BITS, self.phase);
+        if state & (NO_COMPLETE - (1 << PENDING_BITS)) != self.place() {
+            return Err(MbarrierError::ForeignState { state });
+        }
+        let (of, phase) = (state >> PHASE_AT, self.phase & u64::MAX >> PHASE_AT);
         if of != phase && of + 1 != phase {
             return Err(MbarrierError::StaleState { state, of, phase });
         }
@@ -128,6 +155,8 @@ impl Mbarrier {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mbarriers {
     live: Vec<(u32, Mbarrier)>,
+    /// Where one was invalidated, for messages.
+    invalidated: Vec<u32>,
 }
 
 impl Mbarriers {
@@ -136,7 +165,7 @@ impl Mbarriers {
     }
 
     pub fn init(&mut self, offset: u32, count: u32) -> Result<(), MbarrierError> {
-        let barrier = Mbarrier::new(count)?;
+        let barrier = Mbarrier::new(offset, count)?;
         match self.find(offset) {
             Ok(_) => Err(MbarrierError::Reinitialised),
             Err(at) => {
@@ -147,15 +176,26 @@ impl Mbarriers {
     }
 
     pub fn inval(&mut self, offset: u32) -> Result<(), MbarrierError> {
-        let at = self.find(offset).map_err(|_| MbarrierError::NotInitialised)?;
+        let at = self.find(offset).map_err(|_| self.missing(offset))?;
         self.live.remove(at);
+        if !self.invalidated.contains(&offset) {
+            self.invalidated.push(offset);
+        }
         Ok(())
     }
 
     pub fn get(&mut self, offset: u32) -> Result<&mut Mbarrier, MbarrierError> {
         match self.find(offset) {
             Ok(at) => Ok(&mut self.live[at].1),
-            Err(_) => Err(MbarrierError::NotInitialised),
+            Err(_) => Err(self.missing(offset)),
+        }
+    }
+
+    /// Why there is none.
+    fn missing(&self, offset: u32) -> MbarrierError {
+        match self.invalidated.contains(&offset) {
+            true => MbarrierError::Invalidated,
+            false => MbarrierError::NotInitialised,
         }
     }
 
@@ -176,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_phase_needs_arrivals_and_bytes() {
-        let mut b = Mbarrier::new(2).unwrap();
+        let mut b = Mbarrier::new(0, 2).unwrap();
         assert!(b.passed_parity(1) && !b.passed_parity(0));
         assert_eq!(b.transact(64), Ok(false));
         assert_eq!(b.arrive(2), Ok(false));
@@ -188,7 +228,7 @@ mod tests {
 
     #[test]
     fn bytes_may_arrive_before_they_are_expected() {
-        let mut b = Mbarrier::new(1).unwrap();
+        let mut b = Mbarrier::new(0, 1).unwrap();
         assert_eq!(b.transact(-16), Ok(false));
         assert_eq!(b.transact(16), Ok(false));
         assert_eq!(b.arrive(1), Ok(true));
@@ -196,7 +236,7 @@ mod tests {
 
     #[test]
     fn misuse_is_an_error() {
-        let mut b = Mbarrier::new(1).unwrap();
+        let mut b = Mbarrier::new(0, 1).unwrap();
         b.transact(16).unwrap();
         b.arrive(1).unwrap();
         assert!(matches!(b.arrive(1), Err(MbarrierError::TooManyArrivals { pending: 0, .. })));
@@ -211,14 +251,19 @@ mod tests {
         assert_eq!(all.overlapping(15, 1), Some(8));
         assert_eq!(all.overlapping(4, 8), Some(8));
         all.inval(8).unwrap();
-        assert_eq!(all.inval(8), Err(MbarrierError::NotInitialised));
+        assert_eq!(all.inval(8), Err(MbarrierError::Invalidated));
     }
 
     #[test]
     fn tokens_name_their_phase() {
-        let mut b = Mbarrier::new(3).unwrap();
-        let token = b.state();
-        assert_eq!(Mbarrier::pending_count(token), 3);
+        let mut b = Mbarrier::new(8, 3).unwrap();
+        let token = b.state(false);
+        assert_eq!(Mbarrier::pending_count(token), Err(MbarrierError::CountOfOther));
+        assert_eq!(Mbarrier::pending_count(b.state(true)), Ok(3));
+        assert_eq!(
+            Mbarrier::new(16, 3).unwrap().passed_state(token),
+            Err(MbarrierError::ForeignState { state: token })
+        );
         assert_eq!(b.passed_state(token), Ok(false));
         b.arrive(3).unwrap();
         assert_eq!(b.passed_state(token), Ok(true));

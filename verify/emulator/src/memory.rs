@@ -14,6 +14,8 @@ pub(crate) const PARAM_WINDOW: u64 = 3;
 pub(crate) const FUNCTION_WINDOW: u64 = 4;
 /// Start of global memory.
 pub(crate) const GLOBAL_BASE: u64 = 0x10_0000_0000;
+/// Set in the multimem address of global memory.
+pub(crate) const MULTIMEM: u64 = 1 << 46;
 /// Offset of the first byte of a CTA's shared memory.
 pub(crate) const SHARED_BASE: u32 = 1024;
 /// Where the rank starts in a shared address.

@@ -170,6 +170,7 @@ impl World<'_> {
                         scope: *scope,
                     };
                     detect.fence(self.current, mask, fence);
+                    detect.fence(self.current, mask, FenceOp::MapRelease);
                 }
             }
             RemoteOp::TryCancel { to, bar, all } => {
@@ -283,6 +284,7 @@ impl World<'_> {
             strong: false,
             order: Order::Weak,
             scope: Scope::Gpu,
+            constant: false,
             addr: Addr { base: Src::Imm(address), offset: 0 },
         };
         let at = [address; LANES];

@@ -3,7 +3,7 @@
 mod recording;
 
 use crate::async_ops::{Action, Source};
-use crate::detect::{Hazard, Home};
+use crate::detect::{Hazard, Home, Written};
 use crate::error::{Deadlock, Error, Fault, Threads, Waiter};
 use crate::ir::LANES;
 use crate::launch::{After, Options, RESIDENT, Report, Schedule, failure};
@@ -198,6 +198,11 @@ impl<'p> Grid<'p> {
                 })
             }),
         }
+    }
+
+    /// What the launch has written, where hazards are looked for.
+    pub fn into_written(self) -> Option<Written> {
+        self.world.detect.map(|detect| detect.into_written())
     }
 
     // ---- steps ----

@@ -302,7 +302,8 @@ impl World<'_> {
             }
             _ => {
                 let base = self.fetch64(warp, frame, addr.base);
-                let wide = matches!(space, MemSpace::Generic | MemSpace::Global);
+                let wide =
+                    matches!(space, MemSpace::Generic | MemSpace::Global | MemSpace::Multimem);
                 let keep = if wide { u64::MAX } else { 0xFFFF_FFFF };
                 std::array::from_fn(|i| base[i].wrapping_add(addr.offset as u64) & keep)
             }
@@ -352,6 +353,13 @@ impl World<'_> {
             return Err(Fault::Misaligned { space: space_name(space), address, align });
         }
         match space {
+            MemSpace::Global | MemSpace::Generic if address & MULTIMEM != 0 => {
+                Err(Fault::Multimem { address })
+            }
+            // On one device there is one replica, which its own address reaches as well.
+            MemSpace::Multimem => {
+                Ok(Place::Global(self.memory.locate(address & !MULTIMEM, bytes, write)?))
+            }
             MemSpace::Global | MemSpace::Generic => {
                 // A parameter's address may stand where a global one is asked for (`ld.const`).
                 Ok(Place::Global(self.memory.locate(address, bytes, write)?))
@@ -464,6 +472,7 @@ pub(crate) fn space_name(space: MemSpace) -> &'static str {
         MemSpace::Global => "global",
         MemSpace::Shared => "shared",
         MemSpace::SharedCluster => "shared::cluster",
+        MemSpace::Multimem => "multimem",
         MemSpace::Local => "local",
         MemSpace::Param => "parameter",
     }

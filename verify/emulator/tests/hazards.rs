@@ -4,6 +4,7 @@
 //! rule, at the line that ends in `// <- here`, in words that hold what stands behind `// says: `, within fifty schedules. The corrected twin, made by
 //! the replacements of the header, has to run without any report under all of them.
 
+use baton_emulator::tensor_map::{DataType, TensorMapDesc, encode};
 use baton_emulator::{Launch, Machine, Options, Program};
 use std::fs;
 use std::path::Path;
@@ -19,7 +20,13 @@ struct Case {
     text: String,
     fixed: String,
     launch: Launch,
+    /// How often it is launched on the same memory.
+    launches: u32,
     buffers: usize,
+    /// The last buffer is passed by its multimem address.
+    multimem: bool,
+    /// The last buffer begins with a tensor map of the first: 256 bytes, of which a tile is 64.
+    map: bool,
 }
 
 fn read(path: &Path) -> Case {
@@ -30,11 +37,12 @@ fn read(path: &Path) -> Case {
             .filter_map(move |line| line.strip_prefix(&*prefix).map(str::to_owned))
             .collect::<Vec<_>>()
     };
-    let number = |key: &str| -> u32 {
+    let optional = |key: &str| -> Option<u32> {
         let shape = header("launch").concat();
         let found = shape.split(' ').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
-        found.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{}: {key}", path.display()))
+        found.and_then(|n| n.parse().ok())
     };
+    let number = |key: &str| optional(key).unwrap_or_else(|| panic!("{}: {key}", path.display()));
     let here = text.lines().position(|line| line.ends_with("// <- here"));
     let body = text.find(".version").expect("a module");
     let mut fixed = text[body..].to_owned();
@@ -57,7 +65,11 @@ fn read(path: &Path) -> Case {
             cluster: if cluster == 0 { [0; 3] } else { [cluster, 1, 1] },
             dynamic_shared: 0,
             params: Vec::new(),
+            dependent: optional("dependent") == Some(1),
         },
+        launches: optional("launches").unwrap_or(1),
+        multimem: optional("multimem") == Some(1),
+        map: optional("map") == Some(1),
         buffers: number("buffers") as usize,
         text,
     }
@@ -75,12 +87,30 @@ fn reports(case: &Case, text: &str, seed: u64) -> Vec<(String, u32, String)> {
     };
     let mut machine = Machine::new(options);
     let mut launch = case.launch.clone();
-    for _ in 0..case.buffers {
-        let address = machine.alloc(1024, 256).expect("memory");
+    for i in 0..case.buffers {
+        let mut address = machine.alloc(1024, 256).expect("memory");
         machine.write(address, &[0; 1024]).expect("memory");
+        if case.map && i + 1 == case.buffers {
+            let first = u64::from_le_bytes(launch.params[0][..].try_into().expect("an address"));
+            let map = TensorMapDesc::new(DataType::U8, first, &[256], &[], &[64])
+                .and_then(|map| encode(&map))
+                .expect("a tensor map");
+            machine.write(address, &map).expect("memory");
+        }
+        if case.multimem && i + 1 == case.buffers {
+            address = machine.multimem(address);
+        }
         launch.params.push(address.to_le_bytes().to_vec());
     }
-    match machine.launch(&program, &launch) {
+    let mut result = machine.launch(&program, &launch);
+    for _ in 1..case.launches {
+        // What is wrong in an earlier launch is reported as it is.
+        match &result {
+            Ok(report) if report.hazards.is_empty() => result = machine.launch(&program, &launch),
+            _ => break,
+        }
+    }
+    match result {
         Ok(report) => {
             report.hazards.iter().map(|h| (h.rule.to_owned(), h.site.line, h.to_string())).collect()
         }
@@ -104,7 +134,7 @@ fn every_mistake_is_named_and_its_correction_is_silent() {
         .map(|entry| entry.expect("an entry").path())
         .collect();
     paths.sort();
-    assert!(paths.len() >= 41, "{} programs", paths.len());
+    assert!(paths.len() >= 75, "{} programs", paths.len());
     let mut wrong = Vec::new();
     for path in paths {
         let case = read(&path);

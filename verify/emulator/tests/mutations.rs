@@ -129,6 +129,7 @@ fn execute(text: &str, seed: u64) -> Option<String> {
             cluster: if seed.is_multiple_of(3) { [2, 1, 1] } else { [0; 3] },
             dynamic_shared: 4096,
             params: Vec::new(),
+            dependent: false,
         };
         for i in 0..params {
             let bytes = function.map_or(8, |f| f.params[i].bytes);

@@ -116,7 +116,7 @@ impl World<'_> {
                         detect.arrive(self.current, lane, place, how);
                     }
                     let token = self.with_barrier(place, |b| {
-                        let token = b.state();
+                        let token = b.state(*no_complete);
                         let phase = b.phase;
                         if bytes[lane] != 0 {
                             b.transact(i64::from(bytes[lane]))?;
@@ -156,7 +156,11 @@ impl World<'_> {
             }
             MbarrierOp::PendingCount { d, state } => {
                 let states = self.fetch64(warp, &frame, *state);
-                let counts = states.map(Mbarrier::pending_count);
+                let mut counts = [0; LANES];
+                for lane in lanes_of(mask) {
+                    counts[lane] = Mbarrier::pending_count(states[lane])
+                        .map_err(|error| Fault::State { error })?;
+                }
                 warp.regs.put32(&frame, *d, mask, &counts);
             }
         }
@@ -249,6 +253,9 @@ impl World<'_> {
                 rest &= !lanes;
                 let (place, site) = (SharedPlace { cta: warp.cta, offset }, path.site());
                 detect.check_barrier(self.current, lane, place, site);
+                if lanes & !passed != 0 {
+                    detect.refused(self.current, lanes & !passed, place, site);
+                }
                 if lanes & passed != 0 {
                     let how = (relaxed, scope, self.phase_of(place), site);
                     detect.waited(self.current, lanes & passed, place, how);

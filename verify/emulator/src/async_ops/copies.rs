@@ -130,12 +130,22 @@ impl World<'_> {
         lanes_of(mask & 0xFFFF).map(of_rank).collect()
     }
 
-    fn tensor_map(&mut self, warp: &Warp, addr: u64, lane: usize) -> Result<TensorMap, Fault> {
+    /// A tensor map, and where it lies if that is in global memory.
+    fn tensor_map(
+        &mut self,
+        warp: &Warp,
+        addr: u64,
+        lane: usize,
+    ) -> Result<(TensorMap, Option<usize>), Fault> {
         let place =
             self.resolve(warp, lane, MemSpace::Generic, addr, TENSOR_MAP_BYTES as u64, 64, false)?;
         let mut bytes = [0; TENSOR_MAP_BYTES];
         bytes.copy_from_slice(self.view(warp, place, TENSOR_MAP_BYTES));
-        Ok(TensorMap::decode(&bytes)?)
+        let at = match place {
+            Place::Global(at) => Some(at),
+            _ => None,
+        };
+        Ok((TensorMap::decode(&bytes)?, at))
     }
 
     /// The generic address of a tensor map.
@@ -286,7 +296,7 @@ impl World<'_> {
                 let masks = multicast.map(|m| self.fetch32(warp, &frame, m));
                 for lane in lanes_of(mask) {
                     let address = self.map_address(warp, path, map, lane);
-                    let map = self.tensor_map(warp, address, lane)?;
+                    let (map, in_memory) = self.tensor_map(warp, address, lane)?;
                     let at = self.coordinates(warp, path, coordinates, lane);
                     let n = copied_bytes(&map, mode);
                     let place =
@@ -301,6 +311,10 @@ impl World<'_> {
                         }
                     }
                     let source = Source::Tile { map, pieces };
+                    let phase = self.phase_of(bar);
+                    if let (Some(detect), Some(at)) = (&mut self.detect, in_memory) {
+                        detect.map_in(self.current, lane, path.site(), at, (bar, phase));
+                    }
                     self.track_in_copy(path, lane, &source, &to, n as u32);
                     for (place, _) in &to {
                         self.poison(*place, n as u32)?;
@@ -341,7 +355,7 @@ impl World<'_> {
                 let from = self.addresses(warp, &frame, src, MemSpace::Shared);
                 for lane in lanes_of(mask) {
                     let address = self.map_address(warp, path, map, lane);
-                    let map = self.tensor_map(warp, address, lane)?;
+                    let (map, in_memory) = self.tensor_map(warp, address, lane)?;
                     let at = self.coordinates(warp, path, coordinates, lane);
                     let n = copied_bytes(&map, mode);
                     let place = self.shared_place(warp, MemSpace::Shared, from[lane], n, 128)?;
@@ -353,6 +367,9 @@ impl World<'_> {
                     };
                     let group = warp.bulk_groups[lane];
                     let target = Source::Tile { map, pieces };
+                    if let (Some(detect), Some(at)) = (&mut self.detect, in_memory) {
+                        detect.map_out(self.current, lane, path.site(), at, group);
+                    }
                     let how = (group, reduce.is_some());
                     self.track_out_copy(path, lane, (place, n as u32), &target, how);
                     let action = Action::Out {

@@ -40,7 +40,7 @@ impl Decoder<'_> {
                 .ok_or(e)
         })?;
         // How caches treat the access.
-        mods.idle(&["nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "noftz", "unified"]);
+        mods.idle(&["ca", "cg", "cs", "lu", "cv", "wb", "wt", "noftz", "unified"]);
         mods.each(|m| CACHES.contains(&m).then_some(()));
         let order = mods.order(orders)?;
         let scope = match (order, mods.scope()) {
@@ -64,6 +64,7 @@ impl Decoder<'_> {
             strong: order != Order::Weak,
             order,
             scope,
+            constant: mods.has("nc") && space == MemSpace::Global,
             addr,
         })
     }
@@ -135,6 +136,12 @@ impl Decoder<'_> {
         }
         if (direction == Order::Weak) != mods.scope().is_none() {
             return Err("a direction goes with a scope".into());
+        }
+        if proxy == "tensormap::generic" {
+            return Ok(match direction {
+                Order::Acquire => FenceOp::MapAcquire,
+                _ => FenceOp::MapRelease,
+            });
         }
         if !proxy.starts_with("async") {
             return Ok(FenceOp::Other);

@@ -435,11 +435,12 @@ impl Decoder<'_> {
                 self.collective(opcode, mods, o)
             }
             "membar" | "fence" => Ok(Op::Fence(Self::fence(opcode, mods)?)),
+            "griddepcontrol" if mods.has("wait") => Ok(Op::PreviousGrid),
             "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "setmaxnreg"
             | "pmevent" | "discard" | "applypriority" => {
                 let known: &[&str] = match opcode {
                     "nanosleep" => &["u32"],
-                    "griddepcontrol" => &["launch_dependents", "wait"],
+                    "griddepcontrol" => &["launch_dependents"],
                     "setmaxnreg" => &["inc", "dec", "sync", "aligned", "u32"],
                     "pmevent" => &["mask"],
                     "discard" | "applypriority" => &["global", "L2", "L2::evict_normal"],

@@ -124,6 +124,16 @@ impl Decoder<'_> {
         if opcode == "ld" {
             Self::atomic(mods, mods.last())?;
         }
-        self.memory(opcode, mods, o)
+        let mut op = self.memory(opcode, mods, o)?;
+        if let Op::Ld { access, .. }
+        | Op::LdVec { access, .. }
+        | Op::St { access, .. }
+        | Op::StVec { access, .. }
+        | Op::Atom { access, .. }
+        | Op::AtomVec { access, .. } = &mut op
+        {
+            access.space = MemSpace::Multimem;
+        }
+        Ok(op)
     }
 }

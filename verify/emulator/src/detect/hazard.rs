@@ -174,6 +174,12 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
     let unit = before.id / SUBS;
     let waited = strand.waits.iter().find(|wait| wait.0 == unit).map(|wait| wait.2);
     Some(match class {
+        Class::In if strand.refused.is_some_and(|refused| refused.0 == unit) => cause(
+            "C5",
+            "a bulk copy may still be under way: the last wait for it said no",
+            "ask again until the wait says yes, and touch the data only then",
+        )
+        .after(strand.refused.map(|refused| refused.1)),
         Class::In if waited.is_some() => cause(
             "C3",
             if conflict.wrote {
@@ -202,6 +208,11 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
             "B8",
             "a cp.async writes it, and its completion was not observed here",
             "cp.async.wait_group by the copying thread, then a barrier",
+        ),
+        Class::Map => cause(
+            "B5",
+            "a copy in flight may still use this tensor map",
+            "observe the completion of every copy that uses the map before it is edited",
         ),
         Class::Out if conflict.wrote => cause(
             "B7",
@@ -324,6 +335,12 @@ fn between_threads(strand: &Strand, conflict: &Conflict, touch: &Touch, near: bo
         );
     }
     match (near, touch.write) {
+        (false, false) if strand.before_launch.is_some() => cause(
+            "A14",
+            "the flag behind which it is read holds what was there before the launch",
+            "let the host reset the flag before every launch, or wait for a value that is this launch's own",
+        )
+        .after(strand.before_launch),
         (true, _) => cause(
             "A13",
             "two threads access it, and no barrier or other synchronisation is between them",
@@ -385,7 +402,23 @@ impl Detector {
         let cells = if space == Space::Global { GLOBAL } else { SHARED };
         let generic =
             |class| matches!(class, Class::Thread | Class::Small | Class::Store | Class::Alloc);
-        let cause = if let Space::Tensor(_) = space {
+        let classes = [touch.class, before.class()];
+        let cause = if classes.contains(&Class::Constant) {
+            cause(
+                "A10",
+                "a load of constant data (.nc) and a write in one launch, which nothing can order",
+                "read with an ordinary load, or let an earlier launch write it",
+            )
+        } else if classes == [Class::Map, Class::Thread]
+            && (own || strand.now.knows(before.stamp, cells))
+        {
+            cause(
+                "B4",
+                "a copy uses a tensor map whose edit was not handed to the proxy of tensor maps",
+                "the editing thread: fence.proxy.tensormap::generic.release; the copying one, behind the hand-over: \
+                 fence.proxy.tensormap::generic.acquire of the map's address",
+            )
+        } else if let Space::Tensor(_) = space {
             in_tensor_memory(strand, &conflict, &touch, same)
         } else if !generic(touch.class)
             && generic(before.class())
@@ -457,6 +490,16 @@ impl Detector {
         };
         let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
         self.report(w, lane, site, Some(init), (cause, message));
+    }
+
+    pub(super) fn report_previous(&mut self, w: u32, lane: u32, at: u64, site: u32) {
+        let cause = cause(
+            "F6",
+            "the launch before wrote it, and may not have ended: the thread has not executed griddepcontrol.wait",
+            "griddepcontrol.wait before the first use of what the launch before wrote",
+        );
+        let message = format!("global address {:#x}: {}", GLOBAL_BASE + at, cause.what);
+        self.report(w, lane, site, None, (cause, message));
     }
 
     /// A `wgmma` product takes registers that no fence hands over: one was used at `used`, or there

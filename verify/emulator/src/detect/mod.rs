@@ -26,13 +26,14 @@ mod wgmma;
 
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Lanes64, Scope};
+use crate::tensor_map::TENSOR_MAP_BYTES;
 use crate::world::lanes_of;
 pub(crate) use clock::Stamp;
 use clock::{Clock, SUBS};
 pub(crate) use hazard::Found;
 pub use hazard::{Hazard, Severity};
-pub(crate) use shadow::Class;
 use shadow::{Cells, Conflict, Entry, Pages, cells_of};
+pub(crate) use shadow::{Class, Written};
 use std::collections::{HashMap, HashSet};
 use strand::{GLOBAL, Published, SHARED, Strand, WarpClocks};
 pub(crate) use sync::{FenceOp, Order};
@@ -138,6 +139,8 @@ pub(crate) struct Detector {
     chosen: Vec<(u64, u64)>,
     clusters: HashMap<u32, [Published; 2]>,
     sequential: HashMap<(Scope, u32), Published>,
+    /// What the launch before wrote, if this one may have begun before that ended.
+    previous: Option<Written>,
     seen: HashSet<(u32, u32, &'static str)>,
     found: Vec<Found>,
 }
@@ -202,6 +205,10 @@ impl Viewer<'_> {
         let now = &self.strand.now;
         let own = stamp.id == self.unit * SUBS + 1 + self.lane;
         match (self.touch.class, class) {
+            // Constant data is not written.
+            (Class::Constant, _) | (_, Class::Constant) => false,
+            // The proxy of tensor maps after generic: released to it, and acquired.
+            (Class::Map, Class::Thread) => self.strand.maps.covers(stamp),
             // Generic after generic: causality, or program order.
             (
                 Class::Thread | Class::Small | Class::Store | Class::Alloc,
@@ -261,8 +268,31 @@ impl Detector {
             flags: HashMap::new(),
             clusters: HashMap::new(),
             sequential: HashMap::new(),
+            previous: None,
             seen: HashSet::new(),
             found: Vec::new(),
+        }
+    }
+
+    /// The launch may begin before the one that wrote `previous` has ended.
+    pub fn follows(self, previous: Option<Written>) -> Detector {
+        Detector { previous, ..self }
+    }
+
+    /// What the launch has written.
+    pub fn into_written(self) -> Written {
+        self.global.written()
+    }
+
+    /// Memory that the launch before wrote is touched by lanes that have not waited for that launch.
+    fn check_previous(&mut self, w: u32, mask: u32, offsets: &Lanes64, bytes: usize, site: u32) {
+        let Some(previous) = &self.previous else { return };
+        let warp = &self.warps[w as usize];
+        let early = warp.strands.iter().filter(|s| !s.previous_awaited);
+        let lanes = early.fold(0, |lanes, strand| lanes | strand.lanes) & mask;
+        let touches = |&lane: &usize| previous.overlaps(offsets[lane] as usize, bytes);
+        if let Some(lane) = lanes_of(lanes).find(touches) {
+            self.report_previous(w, lane as u32, offsets[lane], site);
         }
     }
 
@@ -337,6 +367,9 @@ impl Detector {
         bytes: usize,
         touch: Touch,
     ) {
+        if space == Space::Global && self.previous.is_some() {
+            self.check_previous(w, mask, offsets, bytes, touch.site);
+        }
         let Detector { warps, ctas, global, units, .. } = self;
         let warp = &warps[w as usize];
         let mut conflicts: Vec<(Conflict, usize)> = Vec::new();
@@ -429,6 +462,26 @@ impl Detector {
         runs: impl IntoIterator<Item = (usize, usize)>,
         touch: Touch,
     ) {
+        if space == Space::Global && self.previous.is_some() {
+            let runs: Vec<_> = runs.into_iter().collect();
+            for &(offset, bytes) in &runs {
+                let at = [offset as u64; LANES];
+                self.check_previous(w, 1 << lane, &at, bytes, touch.site);
+            }
+            return self.touch_runs(w, lane, stamp, space, runs, touch);
+        }
+        self.touch_runs(w, lane, stamp, space, runs, touch);
+    }
+
+    fn touch_runs(
+        &mut self,
+        w: u32,
+        lane: usize,
+        stamp: Stamp,
+        space: Space,
+        runs: impl IntoIterator<Item = (usize, usize)>,
+        touch: Touch,
+    ) {
         let Detector { warps, ctas, global, units, .. } = self;
         let warp = &warps[w as usize];
         let mut viewer = Viewer {
@@ -498,6 +551,31 @@ impl Detector {
         let stamp = self.phase_stamp(bar, phase);
         let touch = Touch { site, write: false, class: Class::In, strong: None };
         self.touch_async(w, lane, stamp, from.0, [(from.1, from.2)], touch);
+    }
+
+    /// A copy that completes on `bar` uses a tensor map in global memory.
+    pub fn map_in(
+        &mut self,
+        w: u32,
+        lane: usize,
+        site: u32,
+        at: usize,
+        (bar, phase): (SharedPlace, u64),
+    ) {
+        let stamp = self.phase_stamp(bar, phase);
+        self.map(w, lane, site, at, stamp);
+    }
+
+    /// A copy of bulk group `group` does.
+    pub fn map_out(&mut self, w: u32, lane: usize, site: u32, at: usize, group: u32) {
+        let mut stamp = self.batch(w, lane as u32, Batch::OutRead);
+        stamp.epoch = group + 1;
+        self.map(w, lane, site, at, stamp);
+    }
+
+    fn map(&mut self, w: u32, lane: usize, site: u32, at: usize, stamp: Stamp) {
+        let touch = Touch { site, write: false, class: Class::Map, strong: None };
+        self.touch_async(w, lane, stamp, Space::Global, [(at, TENSOR_MAP_BYTES)], touch);
     }
 
     /// A bulk copy out of shared memory is issued, into bulk group `group`: its source.

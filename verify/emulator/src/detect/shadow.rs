@@ -38,9 +38,13 @@ pub(crate) enum Class {
     Ld,
     St,
     Dealloc,
+    /// A load through the cache of constant data.
+    Constant,
+    /// A copy, of the tensor map that it uses.
+    Map,
 }
 
-const CLASSES: [Class; 11] = [
+const CLASSES: [Class; 13] = [
     Class::Thread,
     Class::Alloc,
     Class::Small,
@@ -52,6 +56,8 @@ const CLASSES: [Class; 11] = [
     Class::Ld,
     Class::St,
     Class::Dealloc,
+    Class::Constant,
+    Class::Map,
 ];
 
 /// One access, as a cell remembers it.
@@ -284,6 +290,15 @@ pub(super) struct Pages {
 }
 
 impl Pages {
+    /// What was written.
+    pub fn written(self) -> Written {
+        let page = |cells: Box<[Cell]>| -> Option<Box<[u8]>> {
+            let masks: Box<[u8]> = cells.iter().map(|cell| cell.write.bytes()).collect();
+            masks.iter().any(|&mask| mask != 0).then_some(masks)
+        };
+        Written(self.pages.into_iter().map(|cells| page(cells?)).collect())
+    }
+
     /// Enters an access, as [`Cell::touch`] does.
     #[inline]
     pub fn touch(
@@ -301,6 +316,20 @@ impl Pages {
         let cell = &mut cells[at % PAGE];
         let more = (write || cell.write.is_some()).then_some(&mut self.more);
         cell.touch(at as u32, more, new, write, ordered)
+    }
+}
+
+/// The bytes of global memory that a launch has written, four bits for a cell.
+#[derive(Debug)]
+pub(crate) struct Written(Vec<Option<Box<[u8]>>>);
+
+impl Written {
+    /// Whether any of these bytes was.
+    pub fn overlaps(&self, offset: usize, bytes: usize) -> bool {
+        cells_of(offset, bytes).any(|(at, mask)| {
+            let page = self.0.get(at / PAGE).and_then(|page| page.as_ref());
+            page.is_some_and(|masks| masks[at % PAGE] & mask != 0)
+        })
     }
 }
 

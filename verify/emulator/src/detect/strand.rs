@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `c` | is before the strand in causality order |
 //! | `s` | is before it in causality order as far as shared memory goes, by fences restricted to that |
-//! | `p` | of that a proxy fence has covered, for shared and for global memory |
+//! | `p` | of that a proxy fence has covered, for shared memory, for global memory and for tensor maps in it |
 //! | `u` | would be in `c` if every scope were wide enough |
 //! | `r` | would be in `c` if every relaxed read had acquired |
 //! | `x` | is before it in execution, by synchronisation of any strength |
@@ -23,13 +23,15 @@ use std::rc::Rc;
 /// Shared and global memory, where a proxy fence may name one of them.
 pub(super) const SHARED: usize = 0;
 pub(super) const GLOBAL: usize = 1;
+/// What a release to the proxy of tensor maps has covered.
+pub(super) const MAPS: usize = 2;
 
 /// What a release hands over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Published {
     pub c: Clock,
     pub s: Clock,
-    pub p: [Clock; 2],
+    pub p: [Clock; 3],
     pub u: Clock,
     pub r: Clock,
     pub x: Clock,
@@ -44,6 +46,7 @@ impl Published {
         self.s.join(&other.s);
         self.p[0].join(&other.p[0]);
         self.p[1].join(&other.p[1]);
+        self.p[MAPS].join(&other.p[MAPS]);
         self.u.join(&other.u);
         self.r.join(&other.r);
         self.read = self.read.or(other.read);
@@ -134,7 +137,9 @@ pub(super) struct Strand {
     pub now: Published,
     pub a: Clock,
     /// Of its own accesses a proxy fence covers those up to this epoch.
-    pub own: [u32; 2],
+    pub own: [u32; 3],
+    /// What its later uses of tensor maps come after.
+    pub maps: Clock,
     pub pending: Vec<Pending>,
     /// What reductions saw: they take part in no acquire pattern.
     pub reduced: Clock,
@@ -153,6 +158,12 @@ pub(super) struct Strand {
     pub waits: Vec<(u32, u64, u32)>,
     /// It waited for bulk groups and had none.
     pub idle_wait: bool,
+    /// The last wait that found its phase open: the mbarrier's unit, the site.
+    pub refused: Option<(u32, u32)>,
+    /// The last strong load, if nobody in this launch had stored what it saw.
+    pub before_launch: Option<u32>,
+    /// `griddepcontrol.wait` was executed.
+    pub previous_awaited: bool,
 }
 
 impl Strand {
@@ -208,6 +219,11 @@ impl Strand {
         self.fenced = self.fenced.take().or_else(|| other.fenced.clone());
         self.fenced_shared = self.fenced_shared.take().or_else(|| other.fenced_shared.clone());
         self.inits.join(&other.inits);
+        self.maps.join(&other.maps);
+        self.refused = self.refused.or(other.refused);
+        self.before_launch = self.before_launch.or(other.before_launch);
+        // One thread's wait is not the others'.
+        self.previous_awaited &= other.previous_awaited;
         self.syncs += 1;
         self.lanes |= other.lanes;
     }
@@ -273,14 +289,14 @@ impl WarpClocks {
     pub fn publish(&mut self, lanes: u32, live: u32) -> Published {
         let mut all = Published::default();
         let whole = lanes & live == live;
-        let mut own = [u32::MAX; 2];
+        let mut own = [u32::MAX; 3];
         for strand in self.strands.iter().filter(|s| s.lanes & lanes != 0) {
             all.join(&strand.now);
             for (least, own) in own.iter_mut().zip(strand.own) {
                 *least = own.min(*least);
             }
             if !whole {
-                for i in [SHARED, GLOBAL] {
+                for i in [SHARED, GLOBAL, MAPS] {
                     self.raise_own(&mut all.p[i], strand.lanes & lanes, false, strand.own[i]);
                 }
             }
@@ -290,8 +306,15 @@ impl WarpClocks {
             self.raise_own(clock, lanes, whole, epoch);
         }
         if whole {
-            for i in [SHARED, GLOBAL] {
+            for i in [SHARED, GLOBAL, MAPS] {
                 self.raise_own(&mut all.p[i], lanes, true, own[i]);
+                // Some lanes fenced alone.
+                for strand in self.strands.iter().filter(|s| s.lanes & lanes != 0) {
+                    if strand.own[i] > own[i] {
+                        let these = strand.lanes & lanes;
+                        self.raise_own(&mut all.p[i], these, false, strand.own[i]);
+                    }
+                }
             }
         }
         self.epoch += 1;

@@ -15,13 +15,14 @@
 //! | completion on an mbarrier | the copy, nothing else, joins the phase |
 //! | bulk `wait_group` | joins the thread's own copies; `.read` their reads only |
 //! | `fence.proxy.async` | what is in `c` is in `p` |
+//! | `fence.proxy.tensormap::generic` | a release covers what is in `c`; an acquire lets uses of maps follow what was covered |
 //! | `tcgen05.commit` | the thread's multiplications so far join the phase |
 //! | `tcgen05.wait::ld`, `wait::st` | completes the warp's own loads, or stores |
 //! | `fence::before_thread_sync` | earlier tcgen05 operations enter execution order |
 //! | `fence::after_thread_sync` | later tcgen05 operations come after execution order so far |
 
 use super::clock::{Clock, SUBS, Stamp};
-use super::strand::{Almost, Fenced, GLOBAL, Published, SHARED};
+use super::strand::{Almost, Fenced, GLOBAL, MAPS, Published, SHARED};
 use super::{Batch, Detector, Home, Space, Unit};
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
@@ -68,6 +69,10 @@ pub(crate) enum FenceOp {
         global: bool,
     },
     MbarrierInit,
+    /// Edits of tensor maps are released to their users.
+    MapRelease,
+    /// They are acquired by the users.
+    MapAcquire,
     /// Of proxies that the emulator does not tell apart.
     Other,
 }
@@ -162,12 +167,16 @@ impl Detector {
     ) {
         let home = self.home(w);
         let version = self.chosen.iter().find(|chosen| chosen.0 == at).map(|chosen| chosen.1);
-        let Some(location) = self.flags.get_mut(&(flag_space(space), at)) else { return };
+        let Some(location) = self.flags.get_mut(&(flag_space(space), at)) else {
+            self.warps[w as usize].split(lanes, |strand| strand.before_launch = Some(site));
+            return;
+        };
         let warp = &mut self.warps[w as usize];
         for lane in lanes_of(lanes) {
             location.read(Stamp { id: warp.lane(lane), epoch: warp.epoch }, version);
         }
         warp.split(lanes, |strand| {
+            strand.before_launch = None;
             for item in location.items(version) {
                 let wide = item.from.includes(item.scope, home) && home.includes(scope, item.from);
                 if !wide {
@@ -263,6 +272,8 @@ impl Detector {
             }
             FenceOp::Proxy { shared, global } => self.proxy_fence(w, lanes, shared, global),
             FenceOp::MbarrierInit => self.init_fence(w, lanes),
+            FenceOp::MapRelease => self.map_release(w, lanes),
+            FenceOp::MapAcquire => self.map_acquire(w, lanes),
             FenceOp::Other => {}
         }
     }
@@ -354,6 +365,37 @@ impl Detector {
             }
         });
         warp.epoch += 1;
+    }
+
+    /// Edits of tensor maps that came before the fence may be acquired.
+    fn map_release(&mut self, w: u32, lanes: u32) {
+        let warp = &mut self.warps[w as usize];
+        let epoch = warp.epoch;
+        warp.split(lanes, |strand| {
+            let Published { c, p, .. } = &mut strand.now;
+            p[MAPS].join(c);
+            strand.own[MAPS] = epoch;
+        });
+        warp.epoch += 1;
+    }
+
+    /// What was released to users of tensor maps, as far as the lanes know, is before their later copies.
+    fn map_acquire(&mut self, w: u32, lanes: u32) {
+        let warp = &mut self.warps[w as usize];
+        let unit = warp.unit * SUBS + 1;
+        warp.split(lanes, |strand| {
+            strand.maps.join(&strand.now.p[MAPS]);
+            if strand.own[MAPS] > 0 {
+                for lane in lanes_of(strand.lanes) {
+                    strand.maps.raise(Stamp { id: unit + lane as u32, epoch: strand.own[MAPS] });
+                }
+            }
+        });
+    }
+
+    /// `griddepcontrol.wait`: what the launch before wrote may be read.
+    pub fn previous_grid(&mut self, w: u32, lanes: u32) {
+        self.warps[w as usize].split(lanes, |strand| strand.previous_awaited = true);
     }
 
     /// Barriers that these lanes have initialised may be used by other proxies and CTAs. Nothing else is ordered.
@@ -587,6 +629,16 @@ impl Detector {
         barrier.before = std::mem::take(&mut barrier.current);
     }
 
+    /// A wait has found its phase open.
+    pub fn refused(&mut self, w: u32, lanes: u32, place: SharedPlace, site: u32) {
+        let unit = self.barrier(place).unit;
+        let same = |strand: &super::Strand| strand.refused == Some((unit, site));
+        let warp = &mut self.warps[w as usize];
+        if !warp.strands.iter().all(|strand| strand.lanes & lanes == 0 || same(strand)) {
+            warp.split(lanes, |strand| strand.refused = Some((unit, site)));
+        }
+    }
+
     /// A wait for a phase has succeeded.
     pub fn waited(
         &mut self,
@@ -618,6 +670,7 @@ impl Detector {
             strand.syncs += 1;
             strand.waits.retain(|wait| wait.0 != unit);
             strand.waits.push((unit, phase, site));
+            strand.refused = strand.refused.filter(|refused| refused.0 != unit);
             if relaxed {
                 strand.almost = Some((Almost::RelaxedWait, site));
                 strand.now.saw(&all, Almost::RelaxedWait, site);

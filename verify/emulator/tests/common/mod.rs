@@ -58,6 +58,7 @@ pub fn run(text: &str, shape: &Shape, buffers: &[&[u8]]) -> Run {
         cluster: if shape.cluster == 0 { [0; 3] } else { [shape.cluster, 1, 1] },
         dynamic_shared: shape.shared,
         params: addresses.iter().map(|a| a.to_le_bytes().to_vec()).collect(),
+        dependent: false,
     };
     let result = machine.launch(&program, &launch);
     Run { machine, addresses, result }

@@ -134,6 +134,7 @@ impl Setup {
             cluster: spec.cluster.as_ref().map_or([0; 3], |cluster| cluster.get_ref().get()),
             dynamic_shared: spec.shared.as_ref().map_or(0, |shared| *shared.get_ref()),
             params: Vec::new(),
+            dependent: false,
         };
         let steps = spec.steps.as_ref().map(|steps| *steps.get_ref());
         Ok(Setup { launch, steps, buffers, parameters })
