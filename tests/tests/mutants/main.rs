@@ -19,9 +19,6 @@ use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use baton_campaign::{Campaign, is_long};
 use baton_tests::root;
@@ -60,28 +57,6 @@ enum Verdict {
     /// Known not to be noticed.
     Gap,
     Survived,
-}
-
-/// Does `work` for each item, on all cores; the results in the order of the items.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<R>>> = Mutex::new(items.iter().map(|_| None).collect());
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(|| {
-                while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed))
-                    && let Some(item) = items.get(at)
-                {
-                    let result = work(item);
-                    results.lock().expect("no worker panics while it holds this")[at] =
-                        Some(result);
-                }
-            });
-        }
-    });
-    let results = results.into_inner().expect("all have ended");
-    results.into_iter().map(|result| result.expect("each item has its result")).collect()
 }
 
 /// Kernels whose mutants have to be noticed, and what is known of those that are not.
@@ -134,7 +109,7 @@ impl Hunt {
         let chosen: Vec<_> = all.into_iter().step_by(if is_long() { 1 } else { SAMPLE }).collect();
         assert_eq!(chosen.len() as u64, campaign.cases());
         let verdicts =
-            in_parallel(&chosen, |(subject, kernel, mutant)| self.judge(subject, kernel, mutant));
+            campaign.each(&chosen, |(subject, kernel, mutant)| self.judge(subject, kernel, mutant));
 
         let mut table = Table::default();
         let mut survivors = Vec::new();
@@ -227,7 +202,7 @@ fn nothing_is_said_of(name: &str, subjects: Vec<Subject>) {
                 .map(move |first| (subject, first..seeds.min(first + SILENT)))
         })
         .collect();
-    let said = in_parallel(&blocks, |(subject, seeds)| {
+    let said = campaign.each(&blocks, |(subject, seeds)| {
         let loaded = subject.load(subject.ptx.clone()).expect("valid PTX");
         let found = seeds.clone().find_map(|seed| Some((seed, subject.wrong(&loaded, seed)?)));
         found.map(|(seed, how)| format!("{}, seed {seed}: {how}", subject.kernel))

@@ -20,6 +20,8 @@ use std::fmt;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::str::FromStr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -68,6 +70,38 @@ impl Campaign {
     /// The seed of what is random.
     pub fn seed(&self) -> u64 {
         self.outcome.seed
+    }
+
+    /// Does `work` for each item, on all cores; the results in the order of the items.
+    ///
+    /// # Panics
+    ///
+    /// If the work for one of them does.
+    pub fn each<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<Option<R>>> = Mutex::new(items.iter().map(|_| None).collect());
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| {
+            for _ in 0..cores {
+                scope.spawn(|| {
+                    while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed))
+                        && let Some(item) = items.get(at)
+                    {
+                        let result = work(item);
+                        results.lock().expect("no worker panics while it holds this")[at] =
+                            Some(result);
+                    }
+                });
+            }
+        });
+        let results = results.into_inner().expect("all have ended");
+        results.into_iter().map(|result| result.expect("each item has its result")).collect()
+    }
+
+    /// The seed of one case, so that the order in which cases run does not matter.
+    pub fn seed_of(&self, case: u64) -> u64 {
+        // The steps of a multiplicative generator: neighbouring cases have little in common.
+        (self.seed() ^ case.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(case)
     }
 
     /// The seed for generators that want 32 bytes.
@@ -185,6 +219,22 @@ mod tests {
         for line in ["", "a\t1\t2\t3\t4", "a\t1\t2\t3\t4\ttrue\tmore", "a\tx\t2\t3\t4\ttrue"] {
             assert_eq!(line.parse::<Outcome>(), Err(NotAnOutcome(line.into())));
         }
+    }
+
+    #[test]
+    fn every_item_has_its_result_in_its_place() {
+        let campaign = Campaign::new("squares", 1, 1);
+        let numbers: Vec<u64> = (0..1000).collect();
+        let squares = campaign.each(&numbers, |n| n * n);
+        assert_eq!(squares, numbers.iter().map(|n| n * n).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn cases_have_seeds_of_their_own() {
+        let campaign = Campaign::new("seeds", 1, 1);
+        let seeds: std::collections::HashSet<u64> =
+            (0..10_000).map(|n| campaign.seed_of(n)).collect();
+        assert_eq!(seeds.len(), 10_000);
     }
 
     #[test]

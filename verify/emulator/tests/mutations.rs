@@ -148,29 +148,26 @@ fn execute(text: &str, seed: u64) -> Option<String> {
 fn changed_programs_end_with_an_answer() {
     let corpus = corpus();
     let campaign = Campaign::new("changed programs on the emulator", 1_500, 200_000);
-    let rounds = campaign.cases();
-    let mut random = Random(campaign.seed());
-    let (mut refused, mut ran) = (0, 0);
-    for round in 0..rounds {
+    let rounds: Vec<u64> = (0..campaign.cases()).collect();
+    let refused = campaign.each(&rounds, |&round| {
+        let mut random = Random(campaign.seed_of(round));
         let text = &corpus[random.below(corpus.len())];
         let other = &corpus[random.below(corpus.len())];
         let mutant = mutate(text, other, &mut random);
         let start = Instant::now();
         let result = catch_unwind(AssertUnwindSafe(|| execute(&mutant, round)));
-        let keep = |why: &str| {
+        let keep = |why: &str| -> ! {
             let path = std::env::temp_dir().join("baton-mutant.ptx");
             let _ = fs::write(&path, &mutant);
             panic!("round {round}: {why}; the program is in {}", path.display());
         };
-        match result {
-            Ok(Some(_)) => refused += 1,
-            Ok(None) => ran += 1,
-            Err(_) => keep("a panic"),
-        }
         if start.elapsed() > PATIENCE {
             keep("too slow");
         }
-    }
+        result.unwrap_or_else(|_| keep("a panic")).is_some()
+    });
+    let ran = refused.iter().filter(|refused| !**refused).count();
+    let refused = refused.len() - ran;
     println!("{refused} with an error, {ran} to their end");
-    assert!(refused > rounds / 4 && ran > rounds / 20, "{refused} {ran}");
+    assert!(refused > rounds.len() / 4 && ran > rounds.len() / 20, "{refused} {ran}");
 }

@@ -30,9 +30,9 @@ fn check(file: &str, threads: u32) {
                 kernel: kernel.into(),
                 grid: [CTAS, 1, 1],
                 block: [threads, 1, 1],
-                cluster: [0; 3],
                 dynamic_shared: 1024,
                 params: vec![lines.to_le_bytes().to_vec()],
+                ..Launch::default()
             };
             match machine.launch(&program, &launch) {
                 Ok(report) => {
