@@ -6,7 +6,7 @@ use crate::ir::*;
 use crate::memory::{GLOBAL_BASE, RANK_SHIFT, SHARED_BASE, SHARED_WINDOW};
 use crate::rng::Rng;
 use crate::value::{self, Float, Rounding};
-use crate::warp::{Path, Spin, Wait, Warp};
+use crate::warp::{FULL, Path, Spin, Wait, Warp};
 use crate::world::{Event, Flow, Place, World, lanes_of};
 
 /// Rounds of a loop that only looks before its path is parked.
@@ -87,6 +87,24 @@ fn gather(bytes: &[u8], at: &Lanes64, min: u64, mask: u32, n: u8, value: &mut La
         2 => sized::<2>(bytes, at, min, mask, value),
         4 => sized::<4>(bytes, at, min, mask, value),
         _ => sized::<8>(bytes, at, min, mask, value),
+    }
+}
+
+/// Reads words of the active lanes.
+#[inline(always)]
+fn gather_words(bytes: &[u8], at: &Lanes64, min: u64, mask: u32, value: &mut Lanes32) {
+    let word = |lane: usize| {
+        let from = (at[lane] - min) as usize;
+        read(&bytes[from..from + 4]) as u32
+    };
+    if mask == FULL {
+        for (lane, value) in value.iter_mut().enumerate() {
+            *value = word(lane);
+        }
+    } else {
+        for lane in lanes_of(mask) {
+            value[lane] = word(lane);
+        }
     }
 }
 
@@ -189,9 +207,22 @@ impl World<'_> {
             return Ok(Flow::Next);
         }
         let addresses = self.addresses(warp, &frame, &access.addr, access.space);
-        let mut value = [0u64; LANES];
         let span = Span::of(&addresses, mask);
         let region = self.region(warp, access.space, &span, n.into(), false);
+        if let (4, Dst::R32(slot), false, Some(region)) = (n, d, access.strong, region) {
+            // Most loads: words, straight into the register.
+            let length = (span.max - span.min) as usize + 4;
+            let bytes = self.region_bytes(region, length);
+            let register = &mut warp.regs.r32[(frame.r32 + slot) as usize];
+            gather_words(bytes, &addresses, span.min, mask, register);
+            if self.detect.is_some() {
+                let region = Some((region, span.min));
+                self.track(warp, path, mask, access, region, (&addresses, 4), What::Load);
+            }
+            path.pc += 1;
+            return Ok(Flow::Next);
+        }
+        let mut value = [0u64; LANES];
         if let Some(region) = region {
             let length = (span.max - span.min) as usize + usize::from(n);
             gather(self.region_bytes(region, length), &addresses, span.min, mask, n, &mut value);
@@ -210,7 +241,7 @@ impl World<'_> {
             look(detect, &mut self.rng, who, (region, span.min), &addresses, &mut value);
         }
         if access.signed {
-            value = value.map(|v| extend(v, n, true));
+            value = each(&value, |v| extend(v, n, true));
         }
         if access.strong && self.looks_in_vain(path, mask, &addresses, &value) {
             return Ok(Flow::Blocked);
@@ -632,7 +663,7 @@ impl World<'_> {
         match region {
             Some((region, min)) => {
                 let (space, base) = region.place();
-                let offsets = addresses.map(|a| a.wrapping_sub(min).wrapping_add(base as u64));
+                let offsets = each(addresses, |a| a.wrapping_sub(min).wrapping_add(base as u64));
                 self.track_in(&mut detect, path, mask, access, (space, &offsets, bytes), what);
             }
             None => {
@@ -674,8 +705,10 @@ impl World<'_> {
                         detect.unwritten(w, lane as u32, space, offsets[lane], site);
                     }
                 }
-                Space::Shared(cta) => detect.check_written(w, mask, cta, offsets, bytes, site),
-                Space::Tensor(_) => {}
+                Space::Shared(cta) if touch.write => {
+                    detect.check_written(w, mask, cta, offsets, bytes, site);
+                }
+                Space::Shared(_) | Space::Tensor(_) => {}
             }
         }
         detect.access(w, mask, space, offsets, bytes, touch);

@@ -292,7 +292,7 @@ impl World<'_> {
         let (f, ty, r, (ftz, clamp), d, sources) = op;
         let frame = &path.frame;
         if ty == Float::F64 {
-            let [a, b, c] = sources.map(|s| self.fetch64(warp, frame, s));
+            let [a, b, c] = self.fetch64_all(warp, frame, sources);
             let result = if r == Rounding::NearestEven {
                 each(|i| value::double(f, a[i], b[i], c[i]))
             } else {
@@ -301,7 +301,7 @@ impl World<'_> {
             warp.regs.put64(frame, d, mask, &result);
             return;
         }
-        let [mut a, mut b, mut c] = sources.map(|s| self.fetch32(warp, frame, s));
+        let [mut a, mut b, mut c] = self.fetch32_all(warp, frame, sources);
         let mut result = if ty == Float::F32 {
             if ftz {
                 [a, b, c] = [a, b, c].map(|v| v.map(value::flush));
@@ -332,7 +332,7 @@ impl World<'_> {
             |a: u32, b: u32, c: u32| clamped(value::narrow_float(f, ty, r, a, b, c), ty, clamp);
         if ty == Float::F32 {
             let flush = |v: u32| if ftz { value::flush(v) } else { v };
-            let [a, b, c] = sources.map(|s| self.fetch64(warp, frame, s));
+            let [a, b, c] = self.fetch64_all(warp, frame, sources);
             let half = |i: usize, shift: u32| {
                 let part = |v: &Lanes64| flush((v[i] >> shift) as u32);
                 u64::from(flush(one(part(&a), part(&b), part(&c)))) << shift
@@ -341,7 +341,7 @@ impl World<'_> {
             warp.regs.put64(frame, d, mask, &result);
             return;
         }
-        let [a, b, c] = sources.map(|s| self.fetch32(warp, frame, s));
+        let [a, b, c] = self.fetch32_all(warp, frame, sources);
         let half = |i: usize, shift: u32| {
             let part = |v: &Lanes32| v[i] >> shift & 0xFFFF;
             one(part(&a), part(&b), part(&c)) << shift

@@ -5,7 +5,7 @@
 //! post-dominator collects them again. Lanes that exit are taken out of the joins that expect
 //! them.
 
-use crate::ir::{Dst, LANES, Lanes32, Lanes64, NO_JOIN};
+use crate::ir::{Dst, LANES, Lanes32, Lanes64, NO_JOIN, each};
 use crate::wgmma::Loans;
 use std::collections::HashMap;
 
@@ -37,15 +37,15 @@ impl Registers {
         match dst {
             Dst::R32(slot) => blend(&mut self.r32[(frame.r32 + slot) as usize], mask, value),
             Dst::R16(slot) => {
-                let cut = value.map(|v| v & 0xFFFF);
+                let cut = each(value, |v| v & 0xFFFF);
                 blend(&mut self.r32[(frame.r32 + slot) as usize], mask, &cut);
             }
             Dst::R64(slot) => {
-                let wide = value.map(u64::from);
+                let wide = each(value, u64::from);
                 blend(&mut self.r64[(frame.r64 + slot) as usize], mask, &wide);
             }
             Dst::R128(slot) => {
-                let wide = value.map(u64::from);
+                let wide = each(value, u64::from);
                 blend(&mut self.r64[(frame.r64 + slot) as usize], mask, &wide);
                 blend(&mut self.r64[(frame.r64 + slot + 1) as usize], mask, &[0; LANES]);
             }
@@ -62,7 +62,7 @@ impl Registers {
         match dst {
             Dst::R64(slot) => blend(&mut self.r64[(frame.r64 + slot) as usize], mask, value),
             dst => {
-                let cut = value.map(|v| v as u32);
+                let cut = each(value, |v| v as u32);
                 self.put32(frame, dst, mask, &cut);
             }
         }

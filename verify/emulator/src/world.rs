@@ -178,6 +178,11 @@ impl World<'_> {
         }
     }
 
+    #[inline(always)]
+    pub fn fetch32_all(&self, warp: &Warp, frame: &Frame, [a, b, c]: [Src; 3]) -> [Lanes32; 3] {
+        [self.fetch32(warp, frame, a), self.fetch32(warp, frame, b), self.fetch32(warp, frame, c)]
+    }
+
     #[inline(never)]
     fn fetch32_rare(&self, warp: &Warp, frame: &Frame, src: Src) -> Lanes32 {
         match src {
@@ -186,7 +191,7 @@ impl World<'_> {
                 let bits = self.fetch_pred(warp, frame, src);
                 std::array::from_fn(|i| bits >> i & 1)
             }
-            src => self.fetch64(warp, frame, src).map(|v| v as u32),
+            src => each(&self.fetch64(warp, frame, src), |v| v as u32),
         }
     }
 
@@ -194,10 +199,15 @@ impl World<'_> {
     pub fn fetch64(&self, warp: &Warp, frame: &Frame, src: Src) -> Lanes64 {
         match src {
             Src::R64(slot) => warp.regs.r64[(frame.r64 + slot) as usize],
-            Src::R32(slot) => warp.regs.r32[(frame.r32 + slot) as usize].map(u64::from),
+            Src::R32(slot) => each(&warp.regs.r32[(frame.r32 + slot) as usize], u64::from),
             Src::Imm(value) => [value; LANES],
             src => self.fetch64_rare(warp, frame, src),
         }
+    }
+
+    #[inline(always)]
+    pub fn fetch64_all(&self, warp: &Warp, frame: &Frame, [a, b, c]: [Src; 3]) -> [Lanes64; 3] {
+        [self.fetch64(warp, frame, a), self.fetch64(warp, frame, b), self.fetch64(warp, frame, c)]
     }
 
     #[inline(never)]
@@ -207,7 +217,7 @@ impl World<'_> {
                 return warp.regs.r64[(frame.r64 + slot) as usize];
             }
             Src::R32(slot) => {
-                return warp.regs.r32[(frame.r32 + slot) as usize].map(u64::from);
+                return each(&warp.regs.r32[(frame.r32 + slot) as usize], u64::from);
             }
             Src::Imm(value) => value,
             Src::Pred(_) | Src::NotPred(_) => {
@@ -298,14 +308,14 @@ impl World<'_> {
         match (space, addr.base) {
             (MemSpace::Shared | MemSpace::SharedCluster | MemSpace::Local, Src::R32(slot)) => {
                 let base = &warp.regs.r32[(frame.r32 + slot) as usize];
-                std::array::from_fn(|i| u64::from(base[i].wrapping_add(addr.offset as u32)))
+                each(base, |base| u64::from(base.wrapping_add(addr.offset as u32)))
             }
             _ => {
                 let base = self.fetch64(warp, frame, addr.base);
                 let wide =
                     matches!(space, MemSpace::Generic | MemSpace::Global | MemSpace::Multimem);
                 let keep = if wide { u64::MAX } else { 0xFFFF_FFFF };
-                std::array::from_fn(|i| base[i].wrapping_add(addr.offset as u64) & keep)
+                each(&base, |base| base.wrapping_add(addr.offset as u64) & keep)
             }
         }
     }

@@ -22,22 +22,25 @@ mod shadow;
 mod strand;
 mod sync;
 mod versions;
+mod viewer;
 mod wgmma;
 
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Lanes64, Scope};
 use crate::tensor_map::TENSOR_MAP_BYTES;
+use crate::warp::FULL;
 use crate::world::lanes_of;
 pub(crate) use clock::Stamp;
 use clock::{Clock, SUBS};
 pub(crate) use hazard::Found;
 pub use hazard::{Hazard, Severity};
-use shadow::{Cells, Conflict, Entry, Pages, cells_of};
+use shadow::{Alike, Cells, Conflict, Entry, Pages, cells_of};
 pub(crate) use shadow::{Class, Written};
 use std::collections::{HashMap, HashSet};
-use strand::{GLOBAL, Published, SHARED, Strand, WarpClocks};
+use strand::{GLOBAL, Published, SHARED, WarpClocks};
 pub(crate) use sync::{FenceOp, Order};
 use versions::Location;
+use viewer::{TENSOR, Viewer};
 
 /// The tag of tcgen05 operations that follow the others of their thread by themselves: copies,
 /// shifts, and the reading of factors.
@@ -145,114 +148,6 @@ pub(crate) struct Detector {
     found: Vec<Found>,
 }
 
-/// What an access is compared with.
-struct Viewer<'a> {
-    strand: &'a Strand,
-    units: &'a [Unit],
-    unit: u32,
-    lane: u32,
-    home: Home,
-    space: usize,
-    touch: Touch,
-    pipeline: u16,
-    /// A unit of which everything up to an epoch is known to be ordered.
-    known: (u32, Class),
-    known_epoch: u32,
-    /// The last access that was not known.
-    unknown: (Stamp, Class),
-}
-
-impl Viewer<'_> {
-    /// Whether `before` is ordered before this access.
-    #[inline]
-    fn ordered(&mut self, before: &Entry, wrote: bool) -> bool {
-        let Stamp { id, epoch } = before.stamp;
-        let class = before.class();
-        if self.known == (id / SUBS, class) && epoch <= self.known_epoch {
-            return true;
-        }
-        // Whatever lane asks, if it is another warp's.
-        let is_foreign = self.touch.class == Class::Thread && id / SUBS != self.unit;
-        let is_unknown = is_foreign && self.unknown == (before.stamp, class);
-        if !is_unknown && self.judge(before, class, wrote) {
-            // What is known of a warp as a whole is known whichever lane asks.
-            let generic = matches!(
-                self.touch.class,
-                Class::Thread | Class::Small | Class::Store | Class::Alloc
-            );
-            let whole = if generic { self.strand.now.c.get(id & !(SUBS - 1)) } else { 0 };
-            if whole >= epoch {
-                self.known = (id / SUBS, class);
-                self.known_epoch = whole;
-            }
-            return true;
-        }
-        self.unknown = (before.stamp, class);
-        // Strong accesses that include each other order themselves; the next one may not.
-        match (before.strong(), self.touch.strong) {
-            (Some((scope, bytes)), Some((mine, size))) => {
-                let other = self.units[(id / SUBS) as usize].home;
-                self.home.includes(mine, other)
-                    && other.includes(Scope::of(scope), self.home)
-                    && bytes == size
-            }
-            _ => false,
-        }
-    }
-
-    fn judge(&self, before: &Entry, class: Class, _wrote: bool) -> bool {
-        let stamp = before.stamp;
-        let now = &self.strand.now;
-        let own = stamp.id == self.unit * SUBS + 1 + self.lane;
-        match (self.touch.class, class) {
-            // Constant data is not written.
-            (Class::Constant, _) | (_, Class::Constant) => false,
-            // The proxy of tensor maps after generic: released to it, and acquired.
-            (Class::Map, Class::Thread) => self.strand.maps.covers(stamp),
-            // Generic after generic: causality, or program order.
-            (
-                Class::Thread | Class::Small | Class::Store | Class::Alloc,
-                Class::Thread | Class::Alloc,
-            ) => own || now.knows(stamp, self.space),
-            // Generic after asynchronous: completion implies the proxy fence.
-            (Class::Thread | Class::Small | Class::Store | Class::Alloc, _) => {
-                now.knows(stamp, self.space)
-            }
-            // Tensor memory: complete, and behind the fence; pipelined pairs need neither.
-            (Class::Mma | Class::Ld | Class::St, Class::Mma | Class::Ld | Class::St)
-                if self.space == TENSOR =>
-            {
-                now.d.covers(stamp) && self.strand.a.covers(stamp) || self.pipelined(before, class)
-            }
-            (Class::Dealloc, _) => now.d.covers(stamp) || now.c.covers(stamp),
-            (_, Class::Dealloc) => true,
-            // Asynchronous after generic: causality through a proxy fence.
-            (_, Class::Thread | Class::Small | Class::Store | Class::Alloc) => {
-                own && stamp.epoch <= self.strand.own[self.space & 1]
-                    || now.p[self.space & 1].covers(stamp)
-            }
-            // A copy over a copy needs its completion only, however that became known.
-            (Class::In, Class::In) => now.knows(stamp, self.space) || now.d.covers(stamp),
-            // Asynchronous after asynchronous: observed completion.
-            _ => now.knows(stamp, self.space),
-        }
-    }
-
-    /// Multiplications of one thread into one accumulator of one shape.
-    fn pipelined(&self, before: &Entry, class: Class) -> bool {
-        let of = &self.units[(before.stamp.id / SUBS) as usize];
-        class == Class::Mma
-            && self.touch.class == Class::Mma
-            && of.home == self.home
-            && (of.warp, of.lane) == (self.units[self.unit as usize].warp, Some(self.lane))
-            && (before.tag() == self.pipeline
-                || before.tag() == IN_ORDER
-                || self.pipeline == IN_ORDER)
-    }
-}
-
-const TENSOR: usize = 2;
-
 impl Detector {
     pub fn new(strict: bool, stale: usize) -> Detector {
         Detector {
@@ -357,7 +252,17 @@ impl Detector {
 
     // ---- accesses ----
 
-    /// Lanes of a warp access memory at `offsets`, `bytes` bytes each.
+    /// Makes room where the next access will be entered.
+    #[inline]
+    fn tidy(&mut self, space: Space) {
+        match space {
+            Space::Global => self.global.tidy(),
+            Space::Shared(cta) | Space::Tensor(cta) => self.ctas[cta as usize].shared.tidy(),
+        }
+    }
+
+    /// Lanes of a warp access memory at `offsets`, `bytes` bytes each. Of shared memory that is only read, it has to be
+    /// written.
     pub fn access(
         &mut self,
         w: u32,
@@ -370,52 +275,41 @@ impl Detector {
         if space == Space::Global && self.previous.is_some() {
             self.check_previous(w, mask, offsets, bytes, touch.site);
         }
+        self.tidy(space);
         let Detector { warps, ctas, global, units, .. } = self;
         let warp = &warps[w as usize];
         let mut conflicts: Vec<(Conflict, usize)> = Vec::new();
-        let alike = warp.strands.len() == 1;
+        let mut unwritten = None;
+        let strong = touch.strong.map(|(scope, bytes)| (scope as u8, bytes));
+        let whole = Stamp { id: warp.unit * SUBS, epoch: warp.epoch };
+        let whole = Entry::new(whole, touch.site, touch.class, strong);
         for strand in &warp.strands {
-            if strand.lanes & mask == 0 {
+            let lanes = strand.lanes & mask;
+            if lanes == 0 {
                 continue;
             }
-            let mut viewer = Viewer {
-                strand,
-                units,
-                unit: warp.unit,
-                lane: 0,
-                home: ctas[warp.cta as usize].home,
-                space: if space == Space::Global { GLOBAL } else { SHARED },
-                touch,
-                pipeline: 0,
-                known: (u32::MAX, Class::Thread),
-                known_epoch: 0,
-                unknown: (Stamp::default(), Class::Thread),
-            };
-            let (mut last, mut run) = (None, 0);
-            for lane in lanes_of(strand.lanes & mask) {
-                let is_same = last.replace(offsets[lane]) == Some(offsets[lane]);
-                run = if is_same { run + 1 } else { 0 };
-                if run > 1 && alike && !touch.write {
-                    // The second lane to read the same was entered for the whole warp.
-                    continue;
-                }
+            let who = (warp.unit, 0, ctas[warp.cta as usize].home);
+            let kind = if space == Space::Global { GLOBAL } else { SHARED };
+            let mut viewer = Viewer::new((strand, units), who, (kind, touch));
+            viewer.merges = lanes == strand.lanes && warp.strands.len() == 1;
+            if let (Space::Shared(cta), false) = (space, touch.write) {
+                let cells = &mut ctas[cta as usize].shared;
+                let access = (offsets, bytes);
+                let lane = read_shared(cells, &mut viewer, whole, access, lanes, &mut conflicts);
+                unwritten = unwritten.or(lane);
+                continue;
+            }
+            for lane in lanes_of(lanes) {
                 viewer.lane = lane as u32;
-                let stamp = Stamp { id: warp.lane(lane), epoch: warp.epoch };
-                let strong = touch.strong.map(|(scope, bytes)| (scope as u8, bytes));
-                let entry = Entry::new(stamp, touch.site, touch.class, strong);
+                let entry = whole.with_id(warp.lane(lane));
                 for (cell, mask) in cells_of(offsets[lane] as usize, bytes) {
                     let new = entry.with_bytes(mask);
-                    let ordered = |e: &Entry, wrote: bool| viewer.ordered(e, wrote);
                     let conflict = match space {
-                        Space::Global => global.touch(cell, new, touch.write, ordered),
+                        Space::Global => global.touch(cell, new, touch.write, &mut viewer),
                         Space::Shared(cta) | Space::Tensor(cta) => {
                             let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
-                            if touch.write {
-                                written[cell] |= mask;
-                            } else if cells[cell].read_again(new, alike) {
-                                continue;
-                            }
-                            cells[cell].touch(cell as u32, Some(more), new, touch.write, ordered)
+                            written[cell] |= mask;
+                            cells[cell].touch(cell as u32, Some(more), new, true, &mut viewer)
                         }
                     };
                     if let Some(conflict) = conflict {
@@ -423,6 +317,9 @@ impl Detector {
                     }
                 }
             }
+        }
+        if let Some(lane) = unwritten {
+            self.report_unwritten(w, lane as u32, space, offsets[lane], touch.site);
         }
         for (conflict, lane) in conflicts {
             self.report_conflict(w, lane as u32, space, conflict, touch);
@@ -482,35 +379,25 @@ impl Detector {
         runs: impl IntoIterator<Item = (usize, usize)>,
         touch: Touch,
     ) {
+        self.tidy(space);
         let Detector { warps, ctas, global, units, .. } = self;
         let warp = &warps[w as usize];
-        let mut viewer = Viewer {
-            strand: warp.of(lane),
-            units,
-            unit: warp.unit,
-            lane: lane as u32,
-            home: ctas[warp.cta as usize].home,
-            space: if space == Space::Global { GLOBAL } else { SHARED },
-            touch,
-            pipeline: 0,
-            known: (u32::MAX, Class::Thread),
-            known_epoch: 0,
-            unknown: (Stamp::default(), Class::Thread),
-        };
+        let who = (warp.unit, lane as u32, ctas[warp.cta as usize].home);
+        let kind = if space == Space::Global { GLOBAL } else { SHARED };
+        let mut viewer = Viewer::new((warp.of(lane), units), who, (kind, touch));
         let entry = Entry::new(stamp, touch.site, touch.class, None);
         let mut first = None;
         let cells = runs.into_iter().flat_map(|(offset, bytes)| cells_of(offset, bytes));
         for (cell, mask) in cells {
             let new = entry.with_bytes(mask);
-            let ordered = |e: &Entry, wrote: bool| viewer.ordered(e, wrote);
             let conflict = match space {
-                Space::Global => global.touch(cell, new, touch.write, ordered),
+                Space::Global => global.touch(cell, new, touch.write, &mut viewer),
                 Space::Shared(cta) | Space::Tensor(cta) => {
                     let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
                     if touch.write {
                         written[cell] |= mask;
                     }
-                    cells[cell].touch(cell as u32, Some(more), new, touch.write, ordered)
+                    cells[cell].touch(cell as u32, Some(more), new, touch.write, &mut viewer)
                 }
             };
             first = first.or(conflict);
@@ -680,19 +567,10 @@ impl Detector {
         let home = ctas[warp.cta as usize].home;
         let memory = &mut ctas[cta as usize].tensor;
         let memory = memory.get_or_insert_with(|| Box::new(Cells::new(8 * 512)));
-        let mut viewer = Viewer {
-            strand: warp.of(lane),
-            units,
-            unit: warp.unit,
-            lane: lane as u32,
-            home,
-            space: TENSOR,
-            touch,
-            pipeline,
-            known: (u32::MAX, Class::Thread),
-            known_epoch: 0,
-            unknown: (Stamp::default(), Class::Thread),
-        };
+        memory.tidy();
+        let who = (warp.unit, lane as u32, home);
+        let mut viewer = Viewer::new((warp.of(lane), units), who, (TENSOR, touch));
+        viewer.pipeline = pipeline;
         let entry = Entry::new(stamp, site, class, None).with_bytes(15).with_tag(pipeline);
         let mut first = None;
         for row in 0..8 {
@@ -702,8 +580,8 @@ impl Detector {
             for column in column..(column + columns).min(512) {
                 let key = row * 512 + column;
                 let Cells { cells, more, .. } = &mut **memory;
-                let ordered = |e: &Entry, wrote: bool| viewer.ordered(e, wrote);
-                let conflict = cells[key as usize].touch(key, Some(more), entry, write, ordered);
+                let conflict =
+                    cells[key as usize].touch(key, Some(more), entry, write, &mut viewer);
                 first = first.or(conflict);
             }
         }
@@ -717,5 +595,85 @@ impl Detector {
         let from = first / GRANULE_LANES;
         let to = (first + lanes).div_ceil(GRANULE_LANES).min(8);
         (from..to).fold(0, |rows, row| rows | 1 << row)
+    }
+}
+
+/// Enters a read of shared memory by lanes that know the same. The first lane that reads what nobody has written.
+fn read_shared(
+    shared: &mut Cells,
+    viewer: &mut Viewer<'_>,
+    whole: Entry,
+    (offsets, bytes): (&Lanes64, usize),
+    lanes: u32,
+    conflicts: &mut Vec<(Conflict, usize)>,
+) -> Option<usize> {
+    let readers = Readers::of(offsets, lanes, viewer.merges);
+    let (mut alike, mut unwritten) = (Alike::default(), None);
+    let enter = |lane: usize, key: usize, new: Entry| {
+        if shared.written[key] & new.bytes() != new.bytes() {
+            unwritten = unwritten.or(Some(lane));
+        }
+        let (cell, merges) = (&mut shared.cells[key], viewer.merges);
+        if cell.read_again(new, merges) || cell.read_alike(&alike, new, viewer) {
+            return;
+        }
+        viewer.lane = lane as u32;
+        match cell.read_first(key as u32, &mut shared.more, new, viewer) {
+            Ok(read) => alike = read,
+            Err(conflict) => conflicts.push((conflict, lane)),
+        }
+    };
+    let entries = lanes_of(readers.lanes).map(|lane| {
+        let is_whole = readers.whole >> lane & 1 == 1;
+        let id = if is_whole { whole.stamp.id } else { whole.stamp.id + 1 + lane as u32 };
+        (lane, whole.with_id(id))
+    });
+    each_cell(entries, offsets, bytes, enter);
+    unwritten
+}
+
+/// Calls `enter` with the cells that lanes touch.
+#[inline(always)]
+fn each_cell(
+    entries: impl Iterator<Item = (usize, Entry)>,
+    offsets: &Lanes64,
+    bytes: usize,
+    mut enter: impl FnMut(usize, usize, Entry),
+) {
+    for (lane, entry) in entries {
+        // A word is one cell, as a rule; anything else is cut into cells.
+        let mut at = offsets[lane] as usize;
+        let end = at + bytes;
+        while at < end {
+            let cell = at / 4;
+            let next = (cell * 4 + 4).min(end);
+            let mask = 15u8 << (at % 4) & 15 >> (cell * 4 + 4 - next);
+            enter(lane, cell, entry.with_bytes(mask));
+            at = next;
+        }
+    }
+}
+
+/// The lanes of a read that are entered.
+struct Readers {
+    lanes: u32,
+    /// Those that stand for the warp, since others read the same.
+    whole: u32,
+}
+
+impl Readers {
+    fn of(offsets: &Lanes64, lanes: u32, merges: bool) -> Readers {
+        if lanes != FULL || !merges {
+            return Readers { lanes, whole: 0 };
+        }
+        let mut starts = 1;
+        for lane in 1..LANES {
+            starts |= u32::from(offsets[lane] != offsets[lane - 1]) << lane;
+        }
+        let (low, high) = offsets.split_at(LANES / 2);
+        if low == high {
+            return Readers { lanes: starts & 0xFFFF, whole: FULL };
+        }
+        Readers { lanes: starts, whole: !starts >> 1 }
     }
 }

@@ -3,15 +3,16 @@
 //!
 //! A cell is 4 bytes of shared or global memory, or 16 lanes of a column of tensor memory. One
 //! write and one read are in the cell; where several unordered ones count (bytes of one word
-//! written by different threads, many readers) the others go to a list beside it. In global memory
-//! only cells that the launch has written have such lists; of the others the last read is all that
+//! written by different threads, many readers) the others are in a set beside it, which cells that
+//! were accessed alike share ([`More`]). In global memory
+//! only cells that the launch has written have such sets; of the others the last read is all that
 //! is remembered, so that a large input that everybody reads costs no more than eight bytes for
 //! each of its bytes. What is forgotten can hide a race, never invent one.
 
-use super::clock::{SUBS, Stamp};
+mod more;
 
-/// Entries beside a cell at most; older ones make room.
-const MORE: usize = 64;
+use super::clock::{SUBS, Stamp};
+pub(super) use more::More;
 
 /// Cells of a page of global memory.
 const PAGE: usize = 1024;
@@ -80,6 +81,10 @@ impl Entry {
         Entry { info: self.info & !15 | u32::from(mask & 15), ..self }
     }
 
+    pub fn with_id(self, id: u32) -> Entry {
+        Entry { stamp: Stamp { id, ..self.stamp }, ..self }
+    }
+
     /// What tells pipelined multiplications from others.
     pub fn with_tag(self, tag: u16) -> Entry {
         Entry { info: self.info & 0xFFFF | u32::from(tag) << 16, ..self }
@@ -97,6 +102,12 @@ impl Entry {
         CLASSES[(self.info >> 4 & 15) as usize % CLASSES.len()]
     }
 
+    /// A load of constant data, which nothing orders with a write.
+    #[inline(always)]
+    pub fn is_constant(self) -> bool {
+        self.info >> 4 & 15 == Class::Constant as u32
+    }
+
     /// Scope and size of a strong access.
     pub fn strong(self) -> Option<(u8, u32)> {
         (self.info >> 8 & 1 == 1)
@@ -112,32 +123,8 @@ impl Entry {
 pub(super) struct Cell {
     write: Entry,
     read: Entry,
-    /// Its list in [`More`], counted from one; 0 for none.
-    list: u32,
-}
-
-/// The entries beside the cells, each with whether it is a write.
-#[derive(Debug, Default)]
-pub(super) struct More {
-    lists: Vec<Vec<(bool, Entry)>>,
-    free: Vec<u32>,
-}
-
-impl More {
-    fn of(&mut self, list: u32) -> Option<&mut Vec<(bool, Entry)>> {
-        self.lists.get_mut((list as usize).wrapping_sub(1))
-    }
-
-    /// The list of a cell, made if there is none.
-    fn made(&mut self, list: &mut u32) -> &mut Vec<(bool, Entry)> {
-        if *list == 0 {
-            *list = self.free.pop().unwrap_or_else(|| {
-                self.lists.push(Vec::new());
-                self.lists.len() as u32
-            });
-        }
-        &mut self.lists[*list as usize - 1]
-    }
+    /// Its set in [`More`].
+    set: u32,
 }
 
 /// An earlier access that the new one is not ordered after.
@@ -148,18 +135,76 @@ pub(super) struct Conflict {
     pub cell: u32,
 }
 
+/// What a new access is compared with.
+pub(super) trait Earlier {
+    /// Whether an access is before the new one.
+    fn ordered(&mut self, before: &Entry) -> bool;
+
+    /// Whether an access is known to be, whichever lane of the warp makes the new one.
+    fn known(&self, before: &Entry) -> bool;
+
+    /// Whether two lanes that read the same stand for the warp.
+    fn merges(&self) -> bool;
+
+    /// The set of which that was found out for all.
+    fn cleared(&mut self) -> &mut u32;
+}
+
+/// A cell before and after a read by a warp. The next lane's cell often is in the same state, and what was found out
+/// for this one holds for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Alike {
+    /// The bytes and kind of the new read.
+    info: u32,
+    read: Entry,
+    set: u32,
+    to: u32,
+}
+
 impl Cell {
+    /// Enters a read where it will change the same as before in `alike`.
+    #[inline(always)]
+    pub fn read_alike(&mut self, alike: &Alike, new: Entry, earlier: &impl Earlier) -> bool {
+        let same = self.read == alike.read && self.set == alike.set && new.info == alike.info;
+        if !same || self.write.is_some() && !earlier.known(&self.write) {
+            return false;
+        }
+        self.read = new;
+        self.set = alike.to;
+        true
+    }
+
+    /// Enters a read without conflict; what it did, if that does not depend on the lane: where no one of the own warp has
+    /// been.
+    #[inline]
+    pub fn read_first(
+        &mut self,
+        key: u32,
+        more: &mut More,
+        new: Entry,
+        earlier: &mut impl Earlier,
+    ) -> Result<Alike, Conflict> {
+        let (read, set) = (self.read, self.set);
+        let is_foreign = !read.is_some() || read.stamp.id / SUBS != new.stamp.id / SUBS;
+        let is_plain = is_foreign && new.strong().is_none() && more.of(set, false).is_empty();
+        match self.touch(key, Some(more), new, false, earlier) {
+            Some(conflict) => Err(conflict),
+            None if is_plain => Ok(Alike { info: new.info, read, set, to: self.set }),
+            None => Ok(Alike::default()),
+        }
+    }
+
     /// Enters a read like the last one: by the same instruction of a warp that has handed nothing over since, of the same
     /// bytes. What was found out then holds, since no write has come between and nobody knows less than before, if the
-    /// lane is the same or all lanes know the same (`alike`).
+    /// lane is the same or one may stand for the warp (`merges`).
     #[inline(always)]
-    pub fn read_again(&mut self, new: Entry, alike: bool) -> bool {
+    pub fn read_again(&mut self, new: Entry, merges: bool) -> bool {
         let before = &mut self.read;
         let same = before.site == new.site
             && before.info == new.info
             && before.stamp.epoch == new.stamp.epoch
             && (before.stamp.id == new.stamp.id
-                || alike && before.stamp.id / SUBS == new.stamp.id / SUBS);
+                || merges && before.stamp.id / SUBS == new.stamp.id / SUBS);
         if same && before.stamp.id != new.stamp.id {
             // The warp has read it.
             before.stamp.id = new.stamp.id / SUBS * SUBS;
@@ -167,8 +212,7 @@ impl Cell {
         same
     }
 
-    /// Enters an access. `ordered` says whether an earlier one is before it; the first that
-    /// conflicts and is not is returned.
+    /// Enters an access. The first that conflicts and is not before it is returned.
     #[inline]
     pub fn touch(
         &mut self,
@@ -176,7 +220,7 @@ impl Cell {
         more: Option<&mut More>,
         mut new: Entry,
         write: bool,
-        mut ordered: impl FnMut(&Entry, bool) -> bool,
+        earlier: &mut impl Earlier,
     ) -> Option<Conflict> {
         let mut conflict = None;
         let bytes = new.bytes();
@@ -184,7 +228,7 @@ impl Cell {
         let mut keep: [Option<(bool, Entry)>; 2] = [None; 2];
         if self.write.is_some() {
             let before = self.write;
-            let is_ordered = ordered(&before, true);
+            let is_ordered = earlier.ordered(&before);
             if overlaps(&before) && !is_ordered {
                 conflict = Some(Conflict { before, wrote: true, cell: key });
             }
@@ -195,7 +239,7 @@ impl Cell {
         if self.read.is_some() {
             let before = self.read;
             if write {
-                if overlaps(&before) && conflict.is_none() && !ordered(&before, false) {
+                if overlaps(&before) && conflict.is_none() && !earlier.ordered(&before) {
                     conflict = Some(Conflict { before, wrote: false, cell: key });
                 }
                 let rest = before.bytes() & !new.bytes();
@@ -204,6 +248,7 @@ impl Cell {
                 && before.stamp.epoch == new.stamp.epoch
                 && before.stamp.id / SUBS == new.stamp.id / SUBS
                 && before.bytes() == new.bytes()
+                && (earlier.merges() || before.stamp.id == new.stamp.id)
             {
                 // Lanes of one instruction that read the same: the warp has read it.
                 if before.stamp.id != new.stamp.id {
@@ -211,47 +256,31 @@ impl Cell {
                 }
             } else if before.bytes() & !new.bytes() != 0
                 || before.class() != new.class()
-                || before.stamp != new.stamp && !ordered(&before, false)
+                || before.stamp != new.stamp && !earlier.ordered(&before)
             {
                 keep[1] = Some((false, before));
             }
         }
         if let Some(more) = more {
-            if write && let Some(list) = more.of(self.list) {
-                for (wrote, before) in list.iter_mut() {
-                    if overlaps(before) {
-                        if conflict.is_none() && !ordered(before, *wrote) {
-                            conflict = Some(Conflict { before: *before, wrote: *wrote, cell: key });
-                        }
-                        *before = before.with_bytes(before.bytes() & !new.bytes());
+            if self.set != 0 {
+                if *earlier.cleared() != self.set {
+                    let marks = more.of(self.set, write);
+                    conflict = conflict.or_else(|| {
+                        let hit = marks.iter().find(|(wrote, before)| {
+                            (write || *wrote) && overlaps(before) && !earlier.ordered(before)
+                        });
+                        hit.map(|&(wrote, before)| Conflict { before, wrote, cell: key })
+                    });
+                    if write && marks.iter().all(|mark| earlier.known(&mark.1)) {
+                        *earlier.cleared() = self.set;
                     }
                 }
-                list.retain(|e| e.1.is_some());
-                if list.is_empty() {
-                    more.free.push(std::mem::take(&mut self.list));
+                if write {
+                    self.set = more.without(self.set, bytes);
                 }
-            } else if !write
-                && conflict.is_none()
-                && let Some(list) = more.of(self.list)
-            {
-                let hit = list.iter().find(|(wrote, e)| *wrote && overlaps(e) && !ordered(e, true));
-                conflict = hit.map(|&(_, before)| Conflict { before, wrote: true, cell: key });
             }
             for (wrote, entry) in keep.into_iter().flatten() {
-                let list = more.made(&mut self.list);
-                // What a thread did before it handed over stays apart: others may know that much of it.
-                let same = |e: &(bool, Entry)| {
-                    e.0 == wrote && e.1.stamp == entry.stamp && e.1.class() == entry.class()
-                };
-                match list.iter_mut().find(|e| same(e)) {
-                    Some(old) => old.1 = entry.with_bytes(entry.bytes() | old.1.bytes()),
-                    None => {
-                        if list.len() == MORE {
-                            list.remove(0);
-                        }
-                        list.push((wrote, entry));
-                    }
-                }
+                self.set = more.with(self.set, wrote, entry);
             }
         }
         if write {
@@ -280,6 +309,14 @@ impl Cells {
             written: vec![0; cells],
         }
     }
+
+    /// Frees sets that no cell has any more, if there are many.
+    pub fn tidy(&mut self) {
+        if self.more.is_full() {
+            let cells = self.cells.len();
+            self.more.keep(cells, self.cells.iter_mut().map(|cell| &mut cell.set));
+        }
+    }
 }
 
 /// Cells of global memory, made where it is used.
@@ -299,6 +336,15 @@ impl Pages {
         Written(self.pages.into_iter().map(|cells| page(cells?)).collect())
     }
 
+    /// Frees sets that no cell has any more, if there are many.
+    pub fn tidy(&mut self) {
+        if self.more.is_full() {
+            let count = PAGE * self.pages.iter().flatten().count();
+            let pages = self.pages.iter_mut().flatten();
+            self.more.keep(count, pages.flat_map(|page| page.iter_mut().map(|cell| &mut cell.set)));
+        }
+    }
+
     /// Enters an access, as [`Cell::touch`] does.
     #[inline]
     pub fn touch(
@@ -306,7 +352,7 @@ impl Pages {
         at: usize,
         new: Entry,
         write: bool,
-        ordered: impl FnMut(&Entry, bool) -> bool,
+        earlier: &mut impl Earlier,
     ) -> Option<Conflict> {
         let page = at / PAGE;
         if page >= self.pages.len() {
@@ -315,7 +361,7 @@ impl Pages {
         let cells = self.pages[page].get_or_insert_with(|| vec![Cell::default(); PAGE].into());
         let cell = &mut cells[at % PAGE];
         let more = (write || cell.write.is_some()).then_some(&mut self.more);
-        cell.touch(at as u32, more, new, write, ordered)
+        cell.touch(at as u32, more, new, write, earlier)
     }
 }
 
@@ -351,38 +397,79 @@ mod tests {
         Entry::new(Stamp { id, epoch: 1 }, id, Class::Thread, None).with_bytes(mask)
     }
 
+    /// Knows that accesses of one instruction are not before it.
+    struct Without(u32, u32);
+
+    impl Earlier for Without {
+        fn ordered(&mut self, before: &Entry) -> bool {
+            self.known(before)
+        }
+
+        fn known(&self, before: &Entry) -> bool {
+            before.site != self.0
+        }
+
+        fn merges(&self) -> bool {
+            false
+        }
+
+        fn cleared(&mut self) -> &mut u32 {
+            &mut self.1
+        }
+    }
+
     #[test]
     fn halves_of_a_word_do_not_conflict() {
         let (mut cell, mut more) = (Cell::default(), More::default());
-        let mut touch = |e, write| cell.touch(0, Some(&mut more), e, write, |_, _| false).is_some();
-        assert!(!touch(entry(1, 3), true));
-        assert!(!touch(entry(2, 12), true));
-        assert!(!touch(entry(3, 0), false));
-        assert!(touch(entry(4, 2), false), "the first half is still known");
+        let mut touch = |e, write, not| {
+            cell.touch(0, Some(&mut more), e, write, &mut Without(not, 0)).is_some()
+        };
+        assert!(!touch(entry(1, 3), true, 0));
+        assert!(!touch(entry(2, 12), true, 1));
+        assert!(!touch(entry(3, 0), false, 2));
+        assert!(touch(entry(4, 2), false, 1), "the first half is still known");
     }
 
     #[test]
     fn an_older_write_keeps_its_time() {
         let (mut cell, mut more) = (Cell::default(), More::default());
         let at = |id, epoch, mask| Entry { stamp: Stamp { id, epoch }, ..entry(id, mask) };
-        // A word that all know, then its bytes, which nobody knows.
-        let known = |e: &Entry, _: bool| e.stamp.epoch == 1;
-        let bytes = [at(1, 1, 15), at(1, 2, 1), at(2, 2, 4), at(3, 2, 2), at(4, 2, 8)];
+        // A word that all know, then its bytes, of which the first one's writer is not known.
+        let mut earlier = Without(9, 0);
+        let first = Entry { site: 9, ..at(1, 2, 1) };
+        let bytes = [at(1, 1, 15), first, at(2, 2, 4), at(3, 2, 2), at(4, 2, 8)];
         for new in bytes {
-            assert!(cell.touch(0, Some(&mut more), new, true, known).is_none(), "{new:?}");
+            let conflict = cell.touch(0, Some(&mut more), new, true, &mut earlier);
+            assert!(conflict.is_none(), "{new:?}");
         }
-        assert!(cell.touch(0, Some(&mut more), at(5, 2, 1), true, known).is_some());
+        assert!(cell.touch(0, Some(&mut more), at(5, 2, 1), true, &mut earlier).is_some());
     }
 
     #[test]
     fn every_reader_counts_for_the_next_writer() {
         let (mut cell, mut more) = (Cell::default(), More::default());
         for id in 1..4 {
-            assert!(cell.touch(0, Some(&mut more), entry(id, 15), false, |_, _| false).is_none());
+            let mut earlier = Without(id - 1, 0);
+            assert!(cell.touch(0, Some(&mut more), entry(id, 15), false, &mut earlier).is_none());
         }
-        let only = |e: &Entry, _: bool| e.site != 2;
-        let conflict = cell.touch(0, Some(&mut more), entry(9, 15), true, only);
+        let conflict = cell.touch(0, Some(&mut more), entry(9, 15), true, &mut Without(2, 0));
         assert_eq!(conflict.map(|c| (c.before.site, c.wrote)), Some((2, false)));
+    }
+
+    #[test]
+    fn cells_in_one_state_are_read_alike() {
+        let mut cells = [Cell::default(); 3];
+        let mut more = More::default();
+        for warp in [1, 2, 3] {
+            let mut earlier = Without(warp - 1, 0);
+            let new = entry(warp, 15).with_id(warp * SUBS);
+            let alike = cells[0].read_first(0, &mut more, new, &mut earlier).expect("no write");
+            assert!(cells[1].read_alike(&alike, new, &earlier));
+            cells[2].touch(0, Some(&mut more), new, false, &mut earlier);
+        }
+        let state = |cell: &Cell| (cell.read, cell.set);
+        assert_eq!(more.of(cells[0].set, true).len(), 2);
+        assert_eq!((state(&cells[1]), state(&cells[2])), (state(&cells[0]), state(&cells[0])));
     }
 
     #[test]

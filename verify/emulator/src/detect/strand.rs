@@ -116,6 +116,8 @@ pub(super) struct Fenced {
     pub scope: Scope,
     /// Own accesses up to here.
     pub epoch: u32,
+    /// Of those a proxy fence before it covers the ones up to here, as in [`Strand::own`].
+    pub own: [u32; 3],
     pub what: Rc<Published>,
 }
 
@@ -126,6 +128,9 @@ impl Fenced {
         let own = Stamp { id: thread, epoch: self.epoch };
         what.c.raise(own);
         what.u.raise(own);
+        for (clock, epoch) in what.p.iter_mut().zip(self.own) {
+            clock.raise(Stamp { id: thread, epoch });
+        }
         what
     }
 }

@@ -303,7 +303,8 @@ impl Detector {
         let warp = &mut self.warps[w as usize];
         let epoch = warp.epoch;
         warp.split(lanes, |strand| {
-            strand.fenced = Some(Fenced { scope, epoch, what: Rc::new(strand.now.clone()) });
+            let what = Rc::new(strand.now.clone());
+            strand.fenced = Some(Fenced { scope, epoch, own: strand.own, what });
         });
         warp.epoch += 1;
     }
@@ -327,7 +328,7 @@ impl Detector {
         let epoch = warp.epoch;
         warp.split(lanes, |strand| {
             let what = Rc::new(strand.now.clone());
-            strand.fenced_shared = Some(Fenced { scope, epoch, what });
+            strand.fenced_shared = Some(Fenced { scope, epoch, own: strand.own, what });
         });
         warp.epoch += 1;
     }
@@ -632,7 +633,7 @@ impl Detector {
     /// A wait has found its phase open.
     pub fn refused(&mut self, w: u32, lanes: u32, place: SharedPlace, site: u32) {
         let unit = self.barrier(place).unit;
-        let same = |strand: &super::Strand| strand.refused == Some((unit, site));
+        let same = |strand: &super::strand::Strand| strand.refused == Some((unit, site));
         let warp = &mut self.warps[w as usize];
         if !warp.strands.iter().all(|strand| strand.lanes & lanes == 0 || same(strand)) {
             warp.split(lanes, |strand| strand.refused = Some((unit, site)));

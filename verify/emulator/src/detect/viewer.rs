@@ -1,0 +1,166 @@
+//! Whether what a cell remembers is ordered before a new access.
+//!
+//! One viewer judges all cells that an instruction touches, and remembers what it has found out: mostly they were last
+//! touched by the same few warps.
+
+use super::clock::{SUBS, Stamp};
+use super::shadow::{Class, Earlier, Entry};
+use super::strand::Strand;
+use super::{Home, IN_ORDER, Touch, Unit};
+use crate::ir::Scope;
+
+/// The third space, beside those of [`strand`](super::strand).
+pub(super) const TENSOR: usize = 2;
+
+/// What an access is compared with.
+pub(super) struct Viewer<'a> {
+    strand: &'a Strand,
+    units: &'a [Unit],
+    unit: u32,
+    pub lane: u32,
+    home: Home,
+    space: usize,
+    touch: Touch,
+    /// What tells pipelined multiplications from others.
+    pub pipeline: u16,
+    /// Units of which everything up to an epoch is known to be ordered, at their number modulo [`KNOWN`].
+    known: [(u32, u32); KNOWN],
+    /// The last access that was not known.
+    unknown: (Stamp, Class),
+    /// A set of accesses that are all known to be ordered.
+    cleared: u32,
+    /// Two lanes that read the same stand for the warp: all its lanes make the access, and know the same.
+    pub merges: bool,
+}
+
+/// Units that a [`Viewer`] remembers.
+const KNOWN: usize = 16;
+
+impl<'a> Viewer<'a> {
+    pub fn new(
+        (strand, units): (&'a Strand, &'a [Unit]),
+        (unit, lane, home): (u32, u32, Home),
+        (space, touch): (usize, Touch),
+    ) -> Viewer<'a> {
+        let known = [(u32::MAX, 0); KNOWN];
+        let unknown = (Stamp::default(), Class::Thread);
+        let (pipeline, cleared, merges) = (0, 0, false);
+        Viewer {
+            strand,
+            units,
+            unit,
+            lane,
+            home,
+            space,
+            touch,
+            pipeline,
+            known,
+            unknown,
+            cleared,
+            merges,
+        }
+    }
+
+    fn judge(&self, before: &Entry, class: Class) -> bool {
+        let stamp = before.stamp;
+        let now = &self.strand.now;
+        let own = stamp.id == self.unit * SUBS + 1 + self.lane;
+        match (self.touch.class, class) {
+            // Constant data is not written.
+            (Class::Constant, _) | (_, Class::Constant) => false,
+            // The proxy of tensor maps after generic: released to it, and acquired.
+            (Class::Map, Class::Thread) => self.strand.maps.covers(stamp),
+            // Generic after generic: causality, or program order.
+            (
+                Class::Thread | Class::Small | Class::Store | Class::Alloc,
+                Class::Thread | Class::Alloc,
+            ) => own || now.knows(stamp, self.space),
+            // Generic after asynchronous: completion implies the proxy fence.
+            (Class::Thread | Class::Small | Class::Store | Class::Alloc, _) => {
+                now.knows(stamp, self.space)
+            }
+            // Tensor memory: complete, and behind the fence; pipelined pairs need neither.
+            (Class::Mma | Class::Ld | Class::St, Class::Mma | Class::Ld | Class::St)
+                if self.space == TENSOR =>
+            {
+                now.d.covers(stamp) && self.strand.a.covers(stamp) || self.pipelined(before, class)
+            }
+            (Class::Dealloc, _) => now.d.covers(stamp) || now.c.covers(stamp),
+            (_, Class::Dealloc) => true,
+            // Asynchronous after generic: causality through a proxy fence.
+            (_, Class::Thread | Class::Small | Class::Store | Class::Alloc) => {
+                own && stamp.epoch <= self.strand.own[self.space & 1]
+                    || now.p[self.space & 1].covers(stamp)
+            }
+            // A copy over a copy needs its completion only, however that became known.
+            (Class::In, Class::In) => now.knows(stamp, self.space) || now.d.covers(stamp),
+            // Asynchronous after asynchronous: observed completion.
+            _ => now.knows(stamp, self.space),
+        }
+    }
+
+    /// Multiplications of one thread into one accumulator of one shape.
+    fn pipelined(&self, before: &Entry, class: Class) -> bool {
+        let of = &self.units[(before.stamp.id / SUBS) as usize];
+        class == Class::Mma
+            && self.touch.class == Class::Mma
+            && of.home == self.home
+            && (of.warp, of.lane) == (self.units[self.unit as usize].warp, Some(self.lane))
+            && (before.tag() == self.pipeline
+                || before.tag() == IN_ORDER
+                || self.pipeline == IN_ORDER)
+    }
+}
+
+impl Earlier for Viewer<'_> {
+    #[inline]
+    fn ordered(&mut self, before: &Entry) -> bool {
+        let Stamp { id, epoch } = before.stamp;
+        if self.known(before) {
+            return true;
+        }
+        let class = before.class();
+        // Whatever lane asks, if it is another warp's.
+        let is_foreign = self.touch.class == Class::Thread && id / SUBS != self.unit;
+        let is_unknown = is_foreign && self.unknown == (before.stamp, class);
+        if !is_unknown && self.judge(before, class) {
+            // What is known of a unit as a whole is known whichever lane asks, of whatever class it is.
+            let generic = matches!(
+                self.touch.class,
+                Class::Thread | Class::Small | Class::Store | Class::Alloc
+            );
+            let whole = if generic { self.strand.now.c.get(id & !(SUBS - 1)) } else { 0 };
+            if whole >= epoch {
+                self.known[(id / SUBS) as usize % KNOWN] = (id / SUBS, whole);
+            }
+            return true;
+        }
+        self.unknown = (before.stamp, class);
+        // Strong accesses that include each other order themselves; the next one may not.
+        match (before.strong(), self.touch.strong) {
+            (Some((scope, bytes)), Some((mine, size))) => {
+                let other = self.units[(id / SUBS) as usize].home;
+                self.home.includes(mine, other)
+                    && other.includes(Scope::of(scope), self.home)
+                    && bytes == size
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn known(&self, before: &Entry) -> bool {
+        let (unit, epoch) = self.known[(before.stamp.id / SUBS) as usize % KNOWN];
+        unit == before.stamp.id / SUBS && before.stamp.epoch <= epoch && !before.is_constant()
+    }
+
+    #[inline(always)]
+    fn merges(&self) -> bool {
+        self.merges
+    }
+
+    #[inline(always)]
+    fn cleared(&mut self) -> &mut u32 {
+        &mut self.cleared
+    }
+}
