@@ -6,7 +6,7 @@ use crate::ir::*;
 use crate::memory::{GLOBAL_BASE, RANK_SHIFT, SHARED_BASE, SHARED_WINDOW};
 use crate::rng::Rng;
 use crate::value::{self, Float, Rounding};
-use crate::warp::{FULL, Path, Spin, Wait, Warp};
+use crate::warp::{FULL, Frame, Path, Spin, Wait, Warp};
 use crate::world::{Event, Flow, Place, World, lanes_of};
 
 /// Rounds of a loop that only looks before its path is parked.
@@ -388,7 +388,8 @@ impl World<'_> {
             }
             if self.detect.is_some() {
                 let region = Some((region, span.min));
-                let change = Change { lanes: mask, values: known.then_some((&old, &new)) };
+                let repeats = self.repeats(warp, &frame, mask, &addresses, sources);
+                let change = Change { lanes: mask, repeats, values: known.then_some((&old, &new)) };
                 let what = What::Store(change);
                 self.track(warp, path, mask, access, region, (&addresses, all), what);
             }
@@ -430,6 +431,30 @@ impl World<'_> {
             self.track(warp, path, mask, access, None, (&addresses, all), what);
         }
         Ok(self.stored(path, access, mask, &addresses))
+    }
+
+    /// Lanes that store the same as an earlier lane, in the same place. The result of such an instruction is one of the
+    /// values, whichever lane comes last.
+    #[inline]
+    fn repeats(
+        &self,
+        warp: &Warp,
+        frame: &Frame,
+        mask: u32,
+        addresses: &Lanes64,
+        sources: &[Src],
+    ) -> u32 {
+        let rising = (1..LANES).fold(true, |all, i| all & (addresses[i - 1] < addresses[i]));
+        if rising || mask.is_power_of_two() {
+            return 0;
+        }
+        let values: Vec<Lanes64> =
+            sources.iter().map(|&source| self.fetch64(warp, frame, source)).collect();
+        by_address(mask, addresses).fold(0, |repeats, (_, lanes)| {
+            let first = lanes.trailing_zeros() as usize;
+            let same = |&lane: &usize| values.iter().all(|value| value[lane] == value[first]);
+            repeats | lanes_of(lanes & (lanes - 1)).filter(same).fold(0, |m, lane| m | 1 << lane)
+        })
     }
 
     /// Wakes those who look at what was written. Addresses of different spaces are compared by
@@ -495,7 +520,8 @@ impl World<'_> {
             let keep = u64::MAX >> (64 - 8 * n.min(8));
             let failed = |&l: &usize| f == AtomFn::Cas && n < 16 && before[l] != operand[l] & keep;
             let lanes = mask & !lanes_of(mask).filter(failed).fold(0, |m, l| m | 1 << l);
-            let change = Change { lanes, values: (n < 16).then_some((&before, &after)) };
+            let change =
+                Change { lanes, repeats: 0, values: (n < 16).then_some((&before, &after)) };
             let what = if d == Dst::Sink { What::Reduction(change) } else { What::Atomic(change) };
             self.track(warp, path, mask, access, None, (&addresses, n), what);
         }
@@ -539,7 +565,7 @@ impl World<'_> {
         }
         path.spin.rounds = 0;
         if self.detect.is_some() {
-            let change = Change { lanes: mask, values: None };
+            let change = Change { lanes: mask, repeats: 0, values: None };
             let what = if d.is_empty() { What::Reduction(change) } else { What::Atomic(change) };
             for i in 0..b.len() {
                 let at = addresses.map(|a| a + (i * n) as u64);
@@ -633,7 +659,8 @@ pub(crate) enum What<'a> {
 
 impl What<'_> {
     /// A store of which the detection need not know the values.
-    pub const UNKNOWN_STORE: What<'static> = What::Store(Change { lanes: u32::MAX, values: None });
+    pub const UNKNOWN_STORE: What<'static> =
+        What::Store(Change { lanes: u32::MAX, repeats: 0, values: None });
 }
 
 /// What becomes of memory.
@@ -641,6 +668,8 @@ impl What<'_> {
 pub(crate) struct Change<'a> {
     /// The lanes that write: all but those of a comparison that failed.
     pub lanes: u32,
+    /// Lanes that store what a lane before them stores in the same place.
+    pub repeats: u32,
     /// What each finds and what it leaves, where that fits a register.
     pub values: Option<(&'a Lanes64, &'a Lanes64)>,
 }
@@ -696,6 +725,7 @@ impl World<'_> {
         let strong = access.strong.then_some((access.scope, bytes as u32));
         let class = if access.constant { Class::Constant } else { Class::Thread };
         let touch = Touch { site, write: !matches!(what, What::Load), class, strong };
+        let repeats = if let What::Store(change) = what { change.repeats } else { 0 };
         if !matches!(what, What::Store(_)) {
             match space {
                 Space::Global => {
@@ -711,7 +741,7 @@ impl World<'_> {
                 Space::Shared(_) | Space::Tensor(_) => {}
             }
         }
-        detect.access(w, mask, space, offsets, bytes, touch);
+        detect.access(w, mask, space, offsets, bytes, (touch, repeats));
         if !matches!(what, What::Load) && space == Space::Global {
             for lane in lanes_of(mask) {
                 self.memory.mark(offsets[lane] as usize, bytes);

@@ -296,7 +296,7 @@ impl World<'_> {
                     let (class, site) = (Class::Alloc, path.site());
                     let touch = Touch { site, write: true, class, strong: None };
                     let at = [at as u64; LANES];
-                    detect.access(self.current, 1 << lane, Space::Shared(cta), &at, 4, touch);
+                    detect.access(self.current, 1 << lane, Space::Shared(cta), &at, 4, (touch, 0));
                 }
             }
             TensorOp::Dealloc { addr, columns, pair } => {

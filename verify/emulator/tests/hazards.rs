@@ -6,6 +6,7 @@
 
 use baton_emulator::tensor_map::{DataType, TensorMapDesc, encode};
 use baton_emulator::{Launch, Machine, Options, Program};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -161,4 +162,29 @@ fn every_mistake_is_named_and_its_correction_is_silent() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Each rule of the page has a program, and each program's rule is on the page.
+#[test]
+fn every_rule_of_the_page_has_a_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("../../docs/emulator.md")).expect("the page");
+    let table = page.split("| rule | what is missing |").nth(1).expect("the table of rules");
+    let is_row = |line: &&str| line.starts_with('|') || line.starts_with("Rules ");
+    let ends_run = |line: &&str| line.starts_with("Rules ");
+    let mut listed = BTreeSet::new();
+    for line in table.lines().filter(is_row) {
+        let ids = if ends_run(&line) { line } else { line.split('|').nth(1).unwrap_or("") };
+        let words = ids.split(|c: char| !c.is_ascii_alphanumeric());
+        let is_rule = |word: &&str| {
+            let number = word.strip_prefix(|letter| ('A'..='F').contains(&letter));
+            *word == "uninitialised" || number.is_some_and(|n| n.parse::<u32>().is_ok())
+        };
+        listed.extend(words.filter(is_rule).map(str::to_owned));
+    }
+    let files = fs::read_dir(root.join("tests/hazards")).expect("the corpus is there");
+    let rules: BTreeSet<String> =
+        files.map(|entry| read(&entry.expect("an entry").path()).rule).collect();
+    assert!(listed.len() > 40, "{listed:?}");
+    assert_eq!(listed, rules, "the page, the programs");
 }

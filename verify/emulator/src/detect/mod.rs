@@ -261,7 +261,7 @@ impl Detector {
         }
     }
 
-    /// Lanes of a warp access memory at `offsets`, `bytes` bytes each. Of shared memory that is only read, it has to be
+    /// Lanes of a warp access memory at `offsets`, `bytes` bytes each; `repeats` write what one before them does. Of shared memory that is only read, it has to be
     /// written.
     pub fn access(
         &mut self,
@@ -270,7 +270,7 @@ impl Detector {
         space: Space,
         offsets: &Lanes64,
         bytes: usize,
-        touch: Touch,
+        (touch, repeats): (Touch, u32),
     ) {
         if space == Space::Global && self.previous.is_some() {
             self.check_previous(w, mask, offsets, bytes, touch.site);
@@ -304,6 +304,16 @@ impl Detector {
                 let entry = whole.with_id(warp.lane(lane));
                 for (cell, mask) in cells_of(offsets[lane] as usize, bytes) {
                     let new = entry.with_bytes(mask);
+                    if repeats >> lane & 1 == 1 {
+                        match space {
+                            Space::Global => global.join(cell, new),
+                            Space::Shared(cta) | Space::Tensor(cta) => {
+                                let Cells { cells, more, .. } = &mut ctas[cta as usize].shared;
+                                cells[cell].join(more, new);
+                            }
+                        }
+                        continue;
+                    }
                     let conflict = match space {
                         Space::Global => global.touch(cell, new, touch.write, &mut viewer),
                         Space::Shared(cta) | Space::Tensor(cta) => {

@@ -212,6 +212,11 @@ impl Cell {
         same
     }
 
+    /// Enters a write that another lane makes with it, of the same value.
+    pub fn join(&mut self, more: &mut More, new: Entry) {
+        self.set = more.with(self.set, true, new);
+    }
+
     /// Enters an access. The first that conflicts and is not before it is returned.
     #[inline]
     pub fn touch(
@@ -342,6 +347,13 @@ impl Pages {
             let count = PAGE * self.pages.iter().flatten().count();
             let pages = self.pages.iter_mut().flatten();
             self.more.keep(count, pages.flat_map(|page| page.iter_mut().map(|cell| &mut cell.set)));
+        }
+    }
+
+    /// Enters a write, as [`Cell::join`] does, in a cell that is there.
+    pub fn join(&mut self, at: usize, new: Entry) {
+        if let Some(Some(page)) = self.pages.get_mut(at / PAGE) {
+            page[at % PAGE].join(&mut self.more, new);
         }
     }
 
