@@ -98,109 +98,96 @@ pub mod kind {
     }
 }
 
-/// `tcgen05.alloc.cta_group::N.sync.aligned.shared::cta.b32 [dst], columns;` PTX 8.6, sm_100f, sm_110f.
-///
-/// Blocks until `columns` columns are free, and writes the address of the first into shared memory, by
-/// a weak store: read it behind a barrier.
-///
-/// ISA: *tcgen05.alloc*. Can break D8, D9, D10, D11.
-///
-/// # Safety
-/// 1. A whole converged warp executes it; with `Group2` one warp in each of the two CTAs.
-/// 2. `columns` is 32, 64, 128, 256 or 512, no larger than that of an earlier allocation by this CTA.
-/// 3. The CTA has not relinquished its permit.
-/// 4. `dst` is aligned to 4 bytes, and these 4 bytes are not accessed before a barrier.
-#[inline(always)]
-pub unsafe fn alloc<G: CtaGroup>(dst: Addr<SharedCta>, columns: u32) {
-    device! {
-        super::anchor();
-        macro_rules! emit {
-            ($group:literal) => {
-                asm!(
-                    "//@baton collective tcgen05.alloc",
-                    concat!("tcgen05.alloc", $group, ".sync.aligned.shared::cta.b32 [{}], {};"),
-                    in(reg32) dst.raw(), in(reg32) columns, options(nostack)
-                )
-            };
+/// The pair of functions for one sort of allocation, `$sort` in the instruction's name.
+macro_rules! allocation {
+    ($sort:literal; $(#[$alloc_doc:meta])* $alloc:ident; $(#[$dealloc_doc:meta])* $dealloc:ident;) => {
+        $(#[$alloc_doc])*
+        #[inline(always)]
+        pub unsafe fn $alloc<G: CtaGroup>(dst: Addr<SharedCta>, columns: u32) {
+            device! {
+                super::anchor();
+                macro_rules! emit {
+                    ($group:literal) => {
+                        asm!(
+                            "//@baton collective tcgen05.alloc",
+                            concat!("tcgen05.alloc", $group, ".sync.aligned", $sort, ".shared::cta.b32 [{}], {};"),
+                            in(reg32) dst.raw(), in(reg32) columns, options(nostack)
+                        )
+                    };
+                }
+                select!(emit [] cta_group G)
+            }
         }
-        select!(emit [] cta_group G)
-    }
+
+        $(#[$dealloc_doc])*
+        #[inline(always)]
+        pub unsafe fn $dealloc<G: CtaGroup>(taddr: Addr<Tmem>, columns: u32) {
+            device! {
+                super::anchor();
+                macro_rules! emit {
+                    ($group:literal) => {
+                        asm!(
+                            "//@baton collective tcgen05.dealloc",
+                            concat!("tcgen05.dealloc", $group, ".sync.aligned", $sort, ".b32 {}, {};"),
+                            in(reg32) taddr.raw(), in(reg32) columns, options(nostack)
+                        )
+                    };
+                }
+                select!(emit [] cta_group G)
+            }
+        }
+    };
 }
 
-/// `tcgen05.dealloc.cta_group::N.sync.aligned.b32 taddr, columns;` PTX 8.6, sm_100f, sm_110f.
-///
-/// ISA: *tcgen05.dealloc*. Can break D8, D10, D11, D13.
-///
-/// # Safety
-/// 1. A whole converged warp executes it; with `Group2` one warp in each of the two CTAs.
-/// 2. `taddr` and `columns` are those of one allocation that is still live.
-/// 3. Every operation on that tensor memory has completed, and this warp has observed it.
-#[inline(always)]
-pub unsafe fn dealloc<G: CtaGroup>(taddr: Addr<Tmem>, columns: u32) {
-    device! {
-        super::anchor();
-        macro_rules! emit {
-            ($group:literal) => {
-                asm!(
-                    "//@baton collective tcgen05.dealloc",
-                    concat!("tcgen05.dealloc", $group, ".sync.aligned.b32 {}, {};"),
-                    in(reg32) taddr.raw(), in(reg32) columns, options(nostack)
-                )
-            };
-        }
-        select!(emit [] cta_group G)
-    }
+allocation! {
+    "";
+    /// `tcgen05.alloc.cta_group::N.sync.aligned.shared::cta.b32 [dst], columns;` PTX 8.6, sm_100f, sm_110f.
+    ///
+    /// Blocks until `columns` columns are free, and writes the address of the first into shared memory, by
+    /// a weak store: read it behind a barrier.
+    ///
+    /// ISA: *tcgen05.alloc*. Can break D8, D9, D10, D11.
+    ///
+    /// # Safety
+    /// 1. A whole converged warp executes it; with `Group2` one warp in each of the two CTAs.
+    /// 2. `columns` is 32, 64, 128, 256 or 512, no larger than that of an earlier allocation by this CTA.
+    /// 3. The CTA has not relinquished its permit.
+    /// 4. `dst` is aligned to 4 bytes, and these 4 bytes are not accessed before a barrier.
+    alloc;
+
+    /// `tcgen05.dealloc.cta_group::N.sync.aligned.b32 taddr, columns;` PTX 8.6, sm_100f, sm_110f.
+    ///
+    /// ISA: *tcgen05.dealloc*. Can break D8, D10, D11, D13.
+    ///
+    /// # Safety
+    /// 1. A whole converged warp executes it; with `Group2` one warp in each of the two CTAs.
+    /// 2. `taddr` and `columns` are those of one allocation that is still live.
+    /// 3. Every operation on that tensor memory has completed, and this warp has observed it.
+    dealloc;
 }
 
-/// `tcgen05.alloc.cta_group::N.sync.aligned.exclusive.shared::cta.b32 [dst], columns;` PTX 9.4, sm_100f,
-/// sm_110f.
-///
-/// As [`alloc`], of any multiple of 32 columns. What else an exclusive allocation means the ISA says.
-///
-/// ISA: *tcgen05.alloc*. Can break D8, D9, D10, D11.
-///
-/// # Safety
-/// 1. As (1), (3) and (4) of [`alloc`].
-/// 2. `columns` is a multiple of 32 from 32 to 512.
-/// 3. It is deallocated by [`dealloc_exclusive`], and all allocations of the CTA are exclusive.
-#[inline(always)]
-pub unsafe fn alloc_exclusive<G: CtaGroup>(dst: Addr<SharedCta>, columns: u32) {
-    device! {
-        super::anchor();
-        macro_rules! emit {
-            ($group:literal) => {
-                asm!(
-                    "//@baton collective tcgen05.alloc",
-                    concat!("tcgen05.alloc", $group, ".sync.aligned.exclusive.shared::cta.b32 [{}], {};"),
-                    in(reg32) dst.raw(), in(reg32) columns, options(nostack)
-                )
-            };
-        }
-        select!(emit [] cta_group G)
-    }
-}
+allocation! {
+    ".exclusive";
+    /// `tcgen05.alloc.cta_group::N.sync.aligned.exclusive.shared::cta.b32 [dst], columns;` PTX 9.4, sm_100f,
+    /// sm_110f.
+    ///
+    /// As [`alloc`], of any multiple of 32 columns. What else an exclusive allocation means the ISA says.
+    ///
+    /// ISA: *tcgen05.alloc*. Can break D8, D9, D10, D11.
+    ///
+    /// # Safety
+    /// 1. As (1), (3) and (4) of [`alloc`].
+    /// 2. `columns` is a multiple of 32 from 32 to 512.
+    /// 3. It is deallocated by [`dealloc_exclusive`], and all allocations of the CTA are exclusive.
+    alloc_exclusive;
 
-/// `tcgen05.dealloc.cta_group::N.sync.aligned.exclusive.b32 taddr, columns;` PTX 9.4, sm_100f, sm_110f.
-///
-/// ISA: *tcgen05.dealloc*. Can break D8, D10, D11, D13.
-///
-/// # Safety
-/// 1. As for [`dealloc`], of an allocation by [`alloc_exclusive`].
-#[inline(always)]
-pub unsafe fn dealloc_exclusive<G: CtaGroup>(taddr: Addr<Tmem>, columns: u32) {
-    device! {
-        super::anchor();
-        macro_rules! emit {
-            ($group:literal) => {
-                asm!(
-                    "//@baton collective tcgen05.dealloc",
-                    concat!("tcgen05.dealloc", $group, ".sync.aligned.exclusive.b32 {}, {};"),
-                    in(reg32) taddr.raw(), in(reg32) columns, options(nostack)
-                )
-            };
-        }
-        select!(emit [] cta_group G)
-    }
+    /// `tcgen05.dealloc.cta_group::N.sync.aligned.exclusive.b32 taddr, columns;` PTX 9.4, sm_100f, sm_110f.
+    ///
+    /// ISA: *tcgen05.dealloc*. Can break D8, D10, D11, D13.
+    ///
+    /// # Safety
+    /// 1. As for [`dealloc`], of an allocation by [`alloc_exclusive`].
+    dealloc_exclusive;
 }
 
 /// `tcgen05.relinquish_alloc_permit.cta_group::N.sync.aligned;` PTX 8.6, sm_100f, sm_110f.

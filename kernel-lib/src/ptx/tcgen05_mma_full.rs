@@ -197,6 +197,24 @@ macro_rules! choose {
     };
 }
 
+/// One MMA: the text of its instruction, and what it has beside the operands `d`, `a` and `b` of all forms.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! issue {
+    ([$($text:tt)*] $d:ident, $a:ident: $class:ident $bits:ident, $b:ident, $accumulate:ident; $($operands:tt)*) => {
+        asm!(
+            "{{",
+            ".reg .pred accumulate;",
+            "setp.ne.b32 accumulate, {accumulate}, 0;",
+            concat!($($text)*),
+            "}}",
+            accumulate = in(reg32) $accumulate as u32, d = in(reg32) $d.raw(),
+            a = in($class) $a.bits() as $bits, b = in(reg64) $b,
+            $($operands)*
+            options(nostack)
+        )
+    };
+}
+
 macro_rules! full {
     (($d:tt) $($(#[$doc:meta])* $name:ident<$K:ident by $select:ident $(, $scale:ident)?> = $head:literal $(with $meta:ident)?;)*) => {$(
         $(#[$doc])*
@@ -226,21 +244,14 @@ macro_rules! full {
                         ($d group:literal $d mask:literal $d($d m:ident[$d at:literal])*) $d kind:literal
                         ($d shift:literal $d left:literal $d class:ident $d bits:ident) $d use_:literal
                     ) => {
-                        asm!(
-                            "{{",
-                            ".reg .pred accumulate;",
-                            "setp.ne.b32 accumulate, {accumulate}, 0;",
-                            concat!(
+                        issue!(
+                            [
                                 $head, $d group, $d kind, $d shift, ".collector::a", $d use_, " [{d}], ", $d left, ", {b}",
                                 $(", [{", stringify!($meta), "}]",)? ", {i}, ", $d mask, ", accumulate",
                                 $(", {", stringify!($scale), "}",)? ";"
-                            ),
-                            "}}",
-                            accumulate = in(reg32) accumulate as u32, d = in(reg32) d.raw(),
-                            a = in($d class) a.bits() as $d bits, b = in(reg64) b,
-                            $($meta = in(reg32) $meta.raw(),)? i = in(reg32) i,
-                            $d($d m = in(reg32) lanes[$d at],)* $($scale = const $scale,)?
-                            options(nostack)
+                            ]
+                            d, a: $d class $d bits, b, accumulate;
+                            $($meta = in(reg32) $meta.raw(),)? i = in(reg32) i, $d($d m = in(reg32) lanes[$d at],)* $($scale = const $scale,)?
                         )
                     };
                 }
@@ -303,19 +314,13 @@ macro_rules! block_scaled {
                         $d group:literal $d kind:literal
                         ($d shift:literal $d left:literal $d class:ident $d bits:ident) $d use_:literal
                     ) => {
-                        asm!(
-                            "{{",
-                            ".reg .pred accumulate;",
-                            "setp.ne.b32 accumulate, {accumulate}, 0;",
-                            concat!(
+                        issue!(
+                            [
                                 $head, $d group, $d kind, ".collector::a", $d use_, " [{d}], ", $d left, ", {b}",
                                 $(", [{", stringify!($meta), "}]",)? ", {i}, [{sfa}], [{sfb}], accumulate;"
-                            ),
-                            "}}",
-                            accumulate = in(reg32) accumulate as u32, d = in(reg32) d.raw(),
-                            a = in($d class) a.bits() as $d bits, b = in(reg64) b,
-                            $($meta = in(reg32) $meta.raw(),)? i = in(reg32) i, sfa = in(reg32) sfa.raw(),
-                            sfb = in(reg32) sfb.raw(), options(nostack)
+                            ]
+                            d, a: $d class $d bits, b, accumulate;
+                            $($meta = in(reg32) $meta.raw(),)? i = in(reg32) i, sfa = in(reg32) sfa.raw(), sfb = in(reg32) sfb.raw(),
                         )
                     };
                 }
@@ -363,19 +368,13 @@ macro_rules! weight_stationary {
                         $d kind:literal ($d shift:literal $d left:literal $d class:ident $d bits:ident)
                         $d buffer:literal $d use_:literal
                     ) => {
-                        asm!(
-                            "{{",
-                            ".reg .pred accumulate;",
-                            "setp.ne.b32 accumulate, {accumulate}, 0;",
-                            concat!(
+                        issue!(
+                            [
                                 $head, ".cta_group::1", $d kind, $d buffer, $d use_, " [{d}], ", $d left, ", {b}",
                                 $(", [{", stringify!($meta), "}]",)? ", {i}, accumulate, {columns};"
-                            ),
-                            "}}",
-                            accumulate = in(reg32) accumulate as u32, d = in(reg32) d.raw(),
-                            a = in($d class) a.bits() as $d bits, b = in(reg64) b,
+                            ]
+                            d, a: $d class $d bits, b, accumulate;
                             $($meta = in(reg32) $meta.raw(),)? i = in(reg32) i, columns = in(reg64) columns,
-                            options(nostack)
                         )
                     };
                 }

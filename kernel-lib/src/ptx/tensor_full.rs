@@ -251,76 +251,59 @@ operations! {
 macro_rules! choose {
     ($emit:ident [$($done:tt)*]) => { $emit!($($done)*) };
     ($emit:ident [$($done:tt)*] , $($rest:tt)+) => { choose!($emit [$($done)*] $($rest)+) };
+    // A place, whose coordinates follow from their number: `shift` is the template of its offsets, `after` what names them.
+    ($emit:ident [$($done:tt)*] @at 1 ($dim:literal $mode:literal $($shift:literal)?) [$($after:tt)*] $($rest:tt)*) => {
+        choose!($emit [$($done)* ($dim $mode "{{{c0}}}" $($shift)? c0[0] $($after)*)] $($rest)*)
+    };
+    ($emit:ident [$($done:tt)*] @at 2 ($dim:literal $mode:literal $($shift:literal)?) [$($after:tt)*] $($rest:tt)*) => {
+        choose!($emit [$($done)* ($dim $mode "{{{c0}, {c1}}}" $($shift)? c0[0] c1[1] $($after)*)] $($rest)*)
+    };
+    ($emit:ident [$($done:tt)*] @at 3 ($dim:literal $mode:literal $($shift:literal)?) [$($after:tt)*] $($rest:tt)*) => {
+        choose!($emit [$($done)* ($dim $mode "{{{c0}, {c1}, {c2}}}" $($shift)? c0[0] c1[1] c2[2] $($after)*)] $($rest)*)
+    };
+    ($emit:ident [$($done:tt)*] @at 4 ($dim:literal $mode:literal $($shift:literal)?) [$($after:tt)*] $($rest:tt)*) => {
+        choose!($emit [$($done)* ($dim $mode "{{{c0}, {c1}, {c2}, {c3}}}" $($shift)? c0[0] c1[1] c2[2] c3[3] $($after)*)] $($rest)*)
+    };
+    ($emit:ident [$($done:tt)*] @at 5 ($dim:literal $mode:literal $($shift:literal)?) [$($after:tt)*] $($rest:tt)*) => {
+        choose!($emit [$($done)* ($dim $mode "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" $($shift)? c0[0] c1[1] c2[2] c3[3] c4[4] $($after)*)] $($rest)*)
+    };
     ($emit:ident [$($done:tt)*] place $P:ident $($rest:tt)*) => {
         match const { <$P as Place>::MODE } {
-            1 => choose!($emit [$($done)* (".1d" ".tile" "{{{c0}}}" "" c0[0];)] $($rest)*),
-            2 => choose!($emit [$($done)* (".2d" ".tile" "{{{c0}, {c1}}}" "" c0[0] c1[1];)] $($rest)*),
-            3 => choose!($emit [$($done)* (".3d" ".tile" "{{{c0}, {c1}, {c2}}}" "" c0[0] c1[1] c2[2];)] $($rest)*),
-            4 => choose!($emit [$($done)* (".4d" ".tile" "{{{c0}, {c1}, {c2}, {c3}}}" "" c0[0] c1[1] c2[2] c3[3];)] $($rest)*),
-            5 => choose!($emit [$($done)* (
-                ".5d" ".tile" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" "" c0[0] c1[1] c2[2] c3[3] c4[4];
-            )] $($rest)*),
-            13 => choose!($emit [$($done)* (
-                ".3d" ".im2col" "{{{c0}, {c1}, {c2}}}" ", {{{o0}}}" c0[0] c1[1] c2[2]; o0[0]
-            )] $($rest)*),
-            14 => choose!($emit [$($done)* (
-                ".4d" ".im2col" "{{{c0}, {c1}, {c2}, {c3}}}" ", {{{o0}, {o1}}}" c0[0] c1[1] c2[2] c3[3]; o0[0] o1[1]
-            )] $($rest)*),
-            15 => choose!($emit [$($done)* (
-                ".5d" ".im2col" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" ", {{{o0}, {o1}, {o2}}}"
-                c0[0] c1[1] c2[2] c3[3] c4[4]; o0[0] o1[1] o2[2]
-            )] $($rest)*),
-            23 => choose!($emit [$($done)* (
-                ".3d" ".im2col::w" "{{{c0}, {c1}, {c2}}}" ", {{{o0}, {o1}}}" c0[0] c1[1] c2[2]; o0[0] o1[1]
-            )] $($rest)*),
-            24 => choose!($emit [$($done)* (
-                ".4d" ".im2col::w" "{{{c0}, {c1}, {c2}, {c3}}}" ", {{{o0}, {o1}}}" c0[0] c1[1] c2[2] c3[3]; o0[0] o1[1]
-            )] $($rest)*),
-            25 => choose!($emit [$($done)* (
-                ".5d" ".im2col::w" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" ", {{{o0}, {o1}}}"
-                c0[0] c1[1] c2[2] c3[3] c4[4]; o0[0] o1[1]
-            )] $($rest)*),
-            33 => choose!($emit [$($done)* (
-                ".3d" ".im2col::w::128" "{{{c0}, {c1}, {c2}}}" ", {{{o0}, {o1}}}" c0[0] c1[1] c2[2]; o0[0] o1[1]
-            )] $($rest)*),
-            34 => choose!($emit [$($done)* (
-                ".4d" ".im2col::w::128" "{{{c0}, {c1}, {c2}, {c3}}}" ", {{{o0}, {o1}}}" c0[0] c1[1] c2[2] c3[3]; o0[0] o1[1]
-            )] $($rest)*),
-            35 => choose!($emit [$($done)* (
-                ".5d" ".im2col::w::128" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" ", {{{o0}, {o1}}}"
-                c0[0] c1[1] c2[2] c3[3] c4[4]; o0[0] o1[1]
-            )] $($rest)*),
-            40 => choose!($emit [$($done)* (
-                ".2d" ".tile::gather4" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" "" c0[0] c1[1] c2[2] c3[3] c4[4];
-            )] $($rest)*),
+            1 => choose!($emit [$($done)*] @at 1 (".1d" ".tile" "") [;] $($rest)*),
+            2 => choose!($emit [$($done)*] @at 2 (".2d" ".tile" "") [;] $($rest)*),
+            3 => choose!($emit [$($done)*] @at 3 (".3d" ".tile" "") [;] $($rest)*),
+            4 => choose!($emit [$($done)*] @at 4 (".4d" ".tile" "") [;] $($rest)*),
+            5 => choose!($emit [$($done)*] @at 5 (".5d" ".tile" "") [;] $($rest)*),
+            13 => choose!($emit [$($done)*] @at 3 (".3d" ".im2col" ", {{{o0}}}") [; o0[0]] $($rest)*),
+            14 => choose!($emit [$($done)*] @at 4 (".4d" ".im2col" ", {{{o0}, {o1}}}") [; o0[0] o1[1]] $($rest)*),
+            15 => choose!($emit [$($done)*] @at 5 (".5d" ".im2col" ", {{{o0}, {o1}, {o2}}}") [; o0[0] o1[1] o2[2]] $($rest)*),
+            23 => choose!($emit [$($done)*] @at 3 (".3d" ".im2col::w" ", {{{o0}, {o1}}}") [; o0[0] o1[1]] $($rest)*),
+            24 => choose!($emit [$($done)*] @at 4 (".4d" ".im2col::w" ", {{{o0}, {o1}}}") [; o0[0] o1[1]] $($rest)*),
+            25 => choose!($emit [$($done)*] @at 5 (".5d" ".im2col::w" ", {{{o0}, {o1}}}") [; o0[0] o1[1]] $($rest)*),
+            33 => choose!($emit [$($done)*] @at 3 (".3d" ".im2col::w::128" ", {{{o0}, {o1}}}") [; o0[0] o1[1]] $($rest)*),
+            34 => choose!($emit [$($done)*] @at 4 (".4d" ".im2col::w::128" ", {{{o0}, {o1}}}") [; o0[0] o1[1]] $($rest)*),
+            35 => choose!($emit [$($done)*] @at 5 (".5d" ".im2col::w::128" ", {{{o0}, {o1}}}") [; o0[0] o1[1]] $($rest)*),
+            40 => choose!($emit [$($done)*] @at 5 (".2d" ".tile::gather4" "") [;] $($rest)*),
             // `Place` is sealed over these.
             _ => core::hint::unreachable_unchecked(),
         }
     };
     ($emit:ident [$($done:tt)*] target $P:ident $($rest:tt)*) => {
         match const { <$P as Target>::MODE } {
-            40 => choose!($emit [$($done)* (
-                ".2d" ".tile::scatter4" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" c0[0] c1[1] c2[2] c3[3] c4[4]
-            )] $($rest)*),
+            40 => choose!($emit [$($done)*] @at 5 (".2d" ".tile::scatter4") [] $($rest)*),
             _ => choose!($emit [$($done)*] reducible $P $($rest)*),
         }
     };
     ($emit:ident [$($done:tt)*] reducible $P:ident $($rest:tt)*) => {
         match const { <$P as Target>::MODE } {
-            1 => choose!($emit [$($done)* (".1d" ".tile" "{{{c0}}}" c0[0])] $($rest)*),
-            2 => choose!($emit [$($done)* (".2d" ".tile" "{{{c0}, {c1}}}" c0[0] c1[1])] $($rest)*),
-            3 => choose!($emit [$($done)* (".3d" ".tile" "{{{c0}, {c1}, {c2}}}" c0[0] c1[1] c2[2])] $($rest)*),
-            4 => choose!($emit [$($done)* (".4d" ".tile" "{{{c0}, {c1}, {c2}, {c3}}}" c0[0] c1[1] c2[2] c3[3])] $($rest)*),
-            5 => choose!($emit [$($done)* (
-                ".5d" ".tile" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" c0[0] c1[1] c2[2] c3[3] c4[4]
-            )] $($rest)*),
-            13 => choose!($emit [$($done)* (".3d" ".im2col_no_offs" "{{{c0}, {c1}, {c2}}}" c0[0] c1[1] c2[2])] $($rest)*),
-            14 => choose!($emit [$($done)* (
-                ".4d" ".im2col_no_offs" "{{{c0}, {c1}, {c2}, {c3}}}" c0[0] c1[1] c2[2] c3[3]
-            )] $($rest)*),
-            15 => choose!($emit [$($done)* (
-                ".5d" ".im2col_no_offs" "{{{c0}, {c1}, {c2}, {c3}, {c4}}}" c0[0] c1[1] c2[2] c3[3] c4[4]
-            )] $($rest)*),
+            1 => choose!($emit [$($done)*] @at 1 (".1d" ".tile") [] $($rest)*),
+            2 => choose!($emit [$($done)*] @at 2 (".2d" ".tile") [] $($rest)*),
+            3 => choose!($emit [$($done)*] @at 3 (".3d" ".tile") [] $($rest)*),
+            4 => choose!($emit [$($done)*] @at 4 (".4d" ".tile") [] $($rest)*),
+            5 => choose!($emit [$($done)*] @at 5 (".5d" ".tile") [] $($rest)*),
+            13 => choose!($emit [$($done)*] @at 3 (".3d" ".im2col_no_offs") [] $($rest)*),
+            14 => choose!($emit [$($done)*] @at 4 (".4d" ".im2col_no_offs") [] $($rest)*),
+            15 => choose!($emit [$($done)*] @at 5 (".5d" ".im2col_no_offs") [] $($rest)*),
             // `Reducible` is implemented for these only.
             _ => core::hint::unreachable_unchecked(),
         }

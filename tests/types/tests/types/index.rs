@@ -234,7 +234,8 @@ fn modules() -> Vec<(PathBuf, String)> {
         let mut parts: Vec<_> =
             inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
         // What these folders' modules are re-exported from, or what the file itself is.
-        if parts[0] == "protocol" || parts.last().is_some_and(|part| part == "mod") {
+        let reexported = ["protocol", "wgmma"].contains(&&*parts[0]) && parts.len() > 1;
+        if reexported || parts.last().is_some_and(|part| part == "mod") {
             parts.truncate(parts.len() - 1);
         }
         parts.insert(0, "crate".to_owned());

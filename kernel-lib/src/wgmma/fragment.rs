@@ -1,0 +1,263 @@
+//! A in registers: the factor that a warpgroup has computed itself.
+//!
+//! A [`Fragment`] goes through the same states as a product: the threads fill it, `wgmma.fence` hands its registers over with those
+//! of the product, and what its instructions leave under way holds it until the wait that covers them.
+
+use core::marker::PhantomData;
+
+use super::{
+    Continues, InRegisters, Open, Product, Registers, Times, WholeWarpgroup, descriptor,
+    registers_of, step_of, steps_of,
+};
+use crate::path::{
+    ByWgmma, FencedForWgmma, Issued, ReadByWgmma, ReadableByWgmma, RegistersSettled, Settled,
+    WgmmaFenced,
+};
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCta};
+use crate::ptx::wgmma::Accumulator;
+use crate::require;
+use crate::stages::{DrainsLike, Ring, Slot};
+use crate::tile::{Element, Tile, ToAll};
+use crate::token::{Marks, SameSet, Set, StaysWithItsThreads, WARP};
+
+/// A tile of 64 × K of A in the registers of the warpgroup `S`, for `STEPS` instructions (K / 16 for elements of two bytes, K / 8
+/// of four, K / 32 of one), in a state of [`crate::path`].
+#[must_use = "a fragment goes into the group that reads it"]
+pub struct Fragment<E, S, const STEPS: usize, State = Settled> {
+    words: [[u32; 4]; STEPS],
+    types: Marks<(E, S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<E: Element, S: Set, const STEPS: usize> Fragment<E, S, STEPS> {
+    /// Makes one: each thread asks for the elements that it holds, `value(row, column)`.
+    #[inline(always)]
+    pub fn new(warpgroup: &mut S, value: impl FnMut(u32, u32) -> E) -> Self
+    where
+        S: WholeWarpgroup,
+    {
+        let zeros: Self =
+            Fragment { words: [[0; 4]; STEPS], types: PhantomData, stays: PhantomData };
+        zeros.fill(warpgroup, value)
+    }
+}
+
+impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State> {
+    #[inline(always)]
+    pub(super) fn become_state<Next>(self) -> Fragment<E, S, STEPS, Next> {
+        Fragment { words: self.words, types: PhantomData, stays: PhantomData }
+    }
+
+    /// Other elements in the place of these: with `r` = 16 · warp + lane / 4 and `n` elements in a word, word `i` of a step holds
+    /// elements of row `r` + 8 · (i % 2), from column `n` · (lane % 4) + 4 `n` · (i / 2) of that step on (ISA 9.7.15.5.1.1).
+    #[inline(always)]
+    pub fn fill<T>(
+        self,
+        warpgroup: &mut T,
+        mut value: impl FnMut(u32, u32) -> E,
+    ) -> Fragment<E, S, STEPS>
+    where
+        T: SameSet<S>,
+        State: RegistersSettled,
+    {
+        let (rank, per_word) = (warpgroup.rank(), 4 / size_of::<E>() as u32);
+        let (row, col) = (16 * (rank / WARP) + rank % WARP / 4, per_word * (rank % 4));
+        let words = core::array::from_fn(|step| {
+            core::array::from_fn(|i| {
+                let (step, i) = (step as u32, i as u32);
+                let (row, col) =
+                    (row + 8 * (i % 2), 8 * per_word * step + 4 * per_word * (i / 2) + col);
+                let mut word = 0;
+                let mut j = 0;
+                while j < per_word {
+                    word |= (value(row, col + j).to_word() as u32) << (32 / per_word * j);
+                    j += 1;
+                }
+                word
+            })
+        });
+        Fragment { words, types: PhantomData, stays: PhantomData }
+    }
+
+    /// The registers, behind everything that the compiler computed for them.
+    #[inline(always)]
+    pub(super) fn in_place(mut self) -> Self {
+        let mut step = 0;
+        while step < STEPS {
+            self.words[step] = ptx::wgmma::in_place(self.words[step]);
+            step += 1;
+        }
+        self
+    }
+}
+
+/// A K-major tile of B whose product with a fragment of `STEPS` steps of `E` fits the registers `D`.
+///
+/// # Safety
+/// `issue` reads the tile at its place, nothing else.
+#[diagnostic::on_unimplemented(
+    message = "the product of a fragment of `{E}` in {STEPS} steps and `{Self}` does not fit the registers `{D}`",
+    label = "shapes or types do not fit",
+    note = "rule D14: a warpgroup multiplies 64 × K in registers by an N × K tile of a type that goes with it (PTX ISA 9.7.15.2)",
+    note = "a stage for it is `Tile<bf16, N, K>`, and the fragment has K / 16 steps (K / 8 for f32, K / 32 for types of one byte)"
+)]
+pub unsafe trait MultipliesFragment<E, D, const STEPS: usize> {
+    /// The kind of the instructions.
+    #[doc(hidden)]
+    type Kind;
+    /// # Safety
+    /// 1. As for [`Multiplies::issue`]; `a` too is the instructions' since that fence.
+    #[doc(hidden)]
+    unsafe fn issue(
+        registers: D,
+        a: &[[u32; 4]; STEPS],
+        stage: Addr<SharedCta>,
+        accumulate: bool,
+    ) -> D;
+}
+
+// SAFETY: the descriptor names the tile, step by step.
+unsafe impl<
+    E: Times<F>,
+    F: Element,
+    const N: usize,
+    const K: usize,
+    const L: usize,
+    const STEPS: usize,
+> MultipliesFragment<E, [E::Sum; L], STEPS> for Tile<F, N, K>
+where
+    [E::Sum; L]: Accumulator<E::Pair>,
+{
+    type Kind = InRegisters<E::Pair>;
+
+    #[inline(always)]
+    unsafe fn issue(
+        mut registers: [E::Sum; L],
+        a: &[[u32; 4]; STEPS],
+        stage: Addr<SharedCta>,
+        accumulate: bool,
+    ) -> [E::Sum; L] {
+        const {
+            registers_of(L, N);
+            require(
+                STEPS == steps_of::<E>(K),
+                "rule D14: a fragment has one step for each 32 bytes of B's columns",
+            );
+        };
+        let b = descriptor(stage);
+        let mut step = 0;
+        while step < STEPS {
+            // SAFETY: the caller's promise; the tile lies in the first 256 KiB, so the address field does not overflow.
+            registers = unsafe {
+                ptx::wgmma::mma_async_registers::<E::Pair, [E::Sum; L]>(
+                    registers,
+                    a[step],
+                    b + step_of(N, step as u32),
+                    accumulate || step > 0,
+                )
+            };
+            step += 1;
+        }
+        registers
+    }
+}
+
+// SAFETY: the tile itself.
+#[diagnostic::do_not_recommend]
+unsafe impl<E, T, D, const STEPS: usize, const CTAS: u32> MultipliesFragment<E, D, STEPS>
+    for ToAll<T, CTAS>
+where
+    T: MultipliesFragment<E, D, STEPS>,
+{
+    type Kind = T::Kind;
+
+    #[inline(always)]
+    unsafe fn issue(
+        registers: D,
+        a: &[[u32; 4]; STEPS],
+        stage: Addr<SharedCta>,
+        accumulate: bool,
+    ) -> D {
+        // SAFETY: the caller's promise.
+        unsafe { T::issue(registers, a, stage, accumulate) }
+    }
+}
+
+/// The kind of the instructions that multiply a fragment by the tile of a stage of the ring `R` into the registers `D`.
+type KindWith<R, E, D, const STEPS: usize> =
+    <<R as Ring>::Data as MultipliesFragment<E, D, STEPS>>::Kind;
+
+/// What is under way behind one more instruction of the kind `I` that reads the registers of a fragment.
+type OpenedWith<I, E, S, const STEPS: usize, Flight> = Open<
+    I,
+    <Flight as Continues<I>>::Groups,
+    (Fragment<E, S, STEPS, ReadByWgmma>, <Flight as Continues<I>>::A),
+>;
+
+/// What [`Fragment::mma_async`] returns: the product, which holds the fragment, and the stage that the instructions read.
+pub type UnderWayWith<'k, I, E, D, S, const STEPS: usize, Flight, RingTag, R, RS> = (
+    Product<D, S, Issued, OpenedWith<I, E, S, STEPS, Flight>>,
+    Slot<'k, RingTag, R, RS, ReadByWgmma>,
+);
+
+impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
+    /// Hands the product's registers and those of A to the instructions that follow.
+    ///
+    /// # PTX
+    /// `wgmma.fence.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.1).
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn fence_with<T, E, FragmentState, const STEPS: usize>(
+        self, // E1: nobody touches the registers between the fence and the instructions
+        warpgroup: &mut T,
+        a: Fragment<E, S, STEPS, FragmentState>,
+    ) -> (Product<D, S, WgmmaFenced>, Fragment<E, S, STEPS, WgmmaFenced>)
+    where
+        E: Element,
+        T: SameSet<S> + WholeWarpgroup,
+        State: RegistersSettled,
+        FragmentState: RegistersSettled,
+        D: Accumulator<D::Some>,
+    {
+        let a = a.in_place();
+        (self.fence(warpgroup), a.become_state())
+    }
+}
+
+impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State> {
+    /// As [`Product::mma_async`], with A in these registers; the stage is B alone. The product holds them until the wait that
+    /// covers the group.
+    ///
+    /// # PTX
+    /// One `wgmma.mma_async.sync.aligned.m64nNk16` with four registers of A for each 16 columns of K, PTX 8.0, sm_90a (ISA
+    /// 9.7.15.5.2).
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn mma_async<'k, T, D, ProductState, Flight, RingTag, R, RS, SlotState>(
+        self, // E2: only a wait gives the registers of A back
+        warpgroup: &mut T,
+        mut product: Product<D, S, ProductState, Flight>,
+        stage: Slot<'k, RingTag, R, RS, SlotState>,
+    ) -> UnderWayWith<'k, KindWith<R, E, D, STEPS>, E, D, S, STEPS, Flight, RingTag, R, RS>
+    where
+        T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
+        D: Registers,
+        State: FencedForWgmma,
+        ProductState: FencedForWgmma,
+        R: Ring<Drain: DrainsLike<ByWgmma>>,
+        R::Data: MultipliesFragment<E, D, STEPS>,
+        Flight: Continues<KindWith<R, E, D, STEPS>>,
+        RS: Set,
+        SlotState: ReadableByWgmma,
+    {
+        let _ = warpgroup;
+        // SAFETY: as in `Product::mma_async`; these registers are the instructions' since the fence too, and come back behind the
+        // wait that covers the group, or not at all.
+        product.values =
+            unsafe { R::Data::issue(product.values, &self.words, stage.data(), product.started) };
+        product.started = true;
+        let a = self.become_state();
+        (product.become_state(|flight| flight.open().reading(a)), stage.become_state())
+    }
+}
