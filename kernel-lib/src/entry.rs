@@ -71,7 +71,7 @@ macro_rules! __baton_comment {
 }
 
 /// An entry point.
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 #[doc(hidden)]
 #[macro_export]
 #[allow_internal_unstable(abi_ptx)]
@@ -80,6 +80,22 @@ macro_rules! __baton_entry {
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name($($param: $ty),*) {
             // A safe function of its own, so that what is unsafe in the body says so.
+            #[inline(always)]
+            fn entered($($param: $ty),*) $body
+            entered($($param),*)
+        }
+    };
+}
+
+/// An entry point, as Rust-CUDA's compiler knows it: by an attribute of its tool, which its builder registers.
+#[cfg(all(target_arch = "nvptx64", feature = "rust-cuda"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __baton_entry {
+    ($name:ident($($param:ident: $ty:ty),*) $body:block) => {
+        #[unsafe(no_mangle)]
+        #[nvvm_internal::kernel]
+        pub unsafe extern "C" fn $name($($param: $ty),*) {
             #[inline(always)]
             fn entered($($param: $ty),*) $body
             entered($($param),*)
@@ -106,7 +122,7 @@ macro_rules! __baton_param_address {
 }
 
 /// A panic ends the grid with an error at the host's next call.
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     crate::ptx::control::trap()

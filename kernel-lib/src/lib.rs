@@ -66,9 +66,10 @@
 //! The crate compiles for the host too: instruction bodies are unreachable there, so that documentation,
 //! tests and an IDE work with plain cargo, and `#[baton::kernel]` gives the host a typed launch.
 #![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, allow_internal_unstable))]
 #![cfg_attr(
-    target_arch = "nvptx64",
-    feature(asm_experimental_arch, link_llvm_intrinsics, allow_internal_unstable, abi_ptx)
+    all(target_arch = "nvptx64", not(feature = "rust-cuda")),
+    feature(link_llvm_intrinsics, abi_ptx)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 

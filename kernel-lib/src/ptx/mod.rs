@@ -337,7 +337,7 @@ pub(crate) fn opaque(value: u32) -> u32 {
 /// rustc does not mark inline assembly convergent, so LLVM may clone a barrier into both arms of a
 /// branch, where `.aligned` no longer holds. A call of a convergent intrinsic in the same basic block
 /// makes LLVM leave that block whole. It costs nothing: the builder removes it from the finished PTX.
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 #[inline(always)]
 pub(crate) fn anchor() {
     // SAFETY: an LLVM intrinsic with this signature, which only reads the mask of active lanes.
@@ -347,3 +347,8 @@ pub(crate) fn anchor() {
     }
     activemask();
 }
+
+/// Rust-CUDA's compiler knows no intrinsic of LLVM, and libNVVM left the barriers of the cases that were tried where they were.
+#[cfg(all(target_arch = "nvptx64", feature = "rust-cuda"))]
+#[inline(always)]
+pub(crate) fn anchor() {}
