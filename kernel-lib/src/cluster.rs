@@ -49,7 +49,7 @@ use crate::dropped::{Hand, PeerRegion as Held};
 use crate::layout::{Claimed, Field, Layout, exit_barrier};
 use crate::path::{
     ClusterArrived, ClusterFull, Empty, HasArrivedAtTheCluster, HasContents, NotAwaited,
-    ReleasedAt, ReleasedToTheCluster, VisibleToTheCluster, Writable, Written,
+    ReleasedAt, ReleasedToTheCluster, VisibleToTheCluster, WritableBesidePeers, Written,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -146,7 +146,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     ) -> PeerRegion<'k, Tag, T, N, CTAS, S, Written>
     where
         U: SameSet<S>,
-        State: Writable,
+        State: WritableBesidePeers,
     {
         let mut index = set.rank();
         while index < N as u32 {

@@ -160,6 +160,30 @@ unsafe impl<const ROLE: u32> Owns<TheWarp<ROLE>> for Warp<'_, Role<ROLE>> {}
 // SAFETY: one role stands at the position.
 unsafe impl<const ROLE: u32> Owns<TheWarpgroup<ROLE>> for Warpgroup<'_, Role<ROLE>> {}
 
+/// An array whose elements the set `S` owns; implemented by [`GlobalPtr`] alone.
+pub trait DealtTo<S>: sealed::Sealed {
+    /// The type of the elements.
+    type Element: Element;
+    /// # Safety
+    /// As for `GlobalPtr::partition_of`.
+    #[doc(hidden)]
+    unsafe fn partition_in(&self, set: &S, cta: [u32; 3]) -> Partition<Self::Element>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<T, O> sealed::Sealed for GlobalPtr<T, O> {}
+impl<T: Element, O, S: Owns<O>> DealtTo<S> for GlobalPtr<T, O> {
+    type Element = T;
+    #[inline(always)]
+    unsafe fn partition_in(&self, set: &S, cta: [u32; 3]) -> Partition<T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.partition_of(set, cta) }
+    }
+}
+
 impl<T: Element, O> GlobalPtr<T, O> {
     /// Number of elements.
     #[inline(always)]
@@ -179,7 +203,10 @@ impl<T: Element, O> GlobalPtr<T, O> {
     /// Needs no `unsafe`: the set is part of the array's type and the array is consumed, so no element has two
     /// owners.
     #[inline(always)]
-    pub fn partition<S: Owns<O>>(self, set: &S) -> Partition<T> {
+    pub fn partition<S: Owns<O>>(
+        self, // A13: dealt out once; a `Takeover`'s work deals out the elements of other CTAs: `work.partition(&mut w, &mut array)`
+        set: &S,
+    ) -> Partition<T> {
         // SAFETY: this CTA is the one of its index, and the array is consumed.
         unsafe { self.partition_of(set, [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()]) }
     }

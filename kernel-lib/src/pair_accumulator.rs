@@ -29,7 +29,7 @@ use crate::cursor::Cursor;
 use crate::dropped::{Accumulator, Hand};
 use crate::layout::{Field, allocated_columns};
 use crate::pair::PeersHaveEnded;
-use crate::path::{ByPairMma, Full};
+use crate::path::{ByPairMma, Full, MmaCompleted};
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{
     Group2, commit_multicast, dealloc, fence_after_thread_sync, fence_before_thread_sync,
@@ -356,6 +356,17 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
             unsafe { commit_multicast::<Group2>(self.next.in_cluster(), BOTH) };
         }
         self.hand.settle();
+    }
+
+    /// What the consuming end does with an accumulator that it was handed: the issuing end [commits](Self::commit) (rule D5).
+    #[inline(always)]
+    pub fn release<T>(self, thread: &mut T)
+    where
+        T: SameSet<S>,
+        Self: MmaCompleted,
+    {
+        let _ = thread;
+        unreachable!()
     }
 }
 

@@ -332,6 +332,16 @@ pub trait ThreadsReadWhereDrained<Drain> {}
 )]
 pub trait Writable {}
 
+/// The peers may not read the region of an exchange: they have read what it held, or it was never handed to them.
+#[diagnostic::on_unimplemented(
+    message = "this CTA's region of the exchange is not its own to write: it is `{Self}`",
+    label = "the peers may read it",
+    note = "rules A9 and F2: between the arrival on the cluster's barrier and the end of every CTA's reading the region belongs to all of \
+            them; a second barrier says that they have read (PTX ISA 8.9, *barrier.cluster*)",
+    note = "after `.wait(&mut cta)`, call `.reopen(&mut cta)`, which is that barrier, and fill what it returns"
+)]
+pub trait WritableBesidePeers {}
+
 /// No thread has written to the region since it was handed over.
 #[diagnostic::on_unimplemented(
     message = "this region's elements have owners already: it is `{Self}`",
@@ -595,10 +605,10 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma> MayArrive;
+    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable WritableBesidePeers Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma> MayArrive;
     Filling: PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma>;
-    Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable SourceFree HandsOnTo<ByThreads> MayArrive;
+    Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable WritableBesidePeers SourceFree HandsOnTo<ByThreads> MayArrive;
     Copied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents HandsOnTo<ByThreads> MayArrive;
     Synced: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads> MayArrive;
     WrittenFenced: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma, ByBulk>;

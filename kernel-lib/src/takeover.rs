@@ -58,7 +58,7 @@
 use core::marker::PhantomData;
 
 use crate::cursor::Cursor;
-use crate::global::{GlobalPtr, Owns, Partition};
+use crate::global::{DealtTo, Partition};
 use crate::index::CtaIndex;
 use crate::layout::Field;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -67,7 +67,6 @@ use crate::ptx::{fence, ld, mbarrier, shared, sreg};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Relaxed, Release};
-use crate::tile::Element;
 use crate::token::{Brand, Finished, Marks, SameSet, Set, SingleThread, StaysWithItsThreads};
 
 /// Bytes of an answer.
@@ -141,13 +140,13 @@ impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     /// The end that asks, and a tuple of as many followers as the field says. Which set of threads holds an end follows from its
     /// first use.
     #[inline(always)]
-    pub fn split<A: Set, F>(
+    pub fn split<A: Set, TupleOfFollowers>(
         self, // C2, F8: a takeover is split once, so one end asks
-    ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, F)
+    ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, TupleOfFollowers)
     where
-        F: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
+        TupleOfFollowers: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
     {
-        (Asker::new(self.base, Cursor::start()), F::of(self.base))
+        (Asker::new(self.base, Cursor::start()), TupleOfFollowers::of(self.base))
     }
 }
 
@@ -524,16 +523,13 @@ impl<Tag, S: Set> Work<'_, Tag, S> {
     ///
     /// No other thread has them: a CTA that was cancelled does not run, and the hardware gives its work to one cluster.
     #[inline(always)]
-    pub fn partition<T: Element, O, U>(
-        &self,
-        set: &mut U,
-        array: &mut GlobalPtr<T, O>,
-    ) -> Partition<T>
+    pub fn partition<A, U>(&self, set: &mut U, array: &mut A) -> Partition<A::Element>
     where
-        U: SameSet<S> + Owns<O>,
+        A: DealtTo<U>,
+        U: SameSet<S>,
     {
         // SAFETY: the array is this thread's alone among those of its set's CTA, by the type; that CTA's elements are this
         // CTA's, by the answer.
-        unsafe { array.partition_of(set, self.index) }
+        unsafe { array.partition_in(set, self.index) }
     }
 }

@@ -92,7 +92,8 @@ pub trait Set: sealed::Sealed {
     message = "this is issued once, by one thread, and `{Self}` is a set of several",
     label = "needs the token of one thread",
     note = "rules D11 and C9: every thread of the set would issue its own copy (PTX ISA 9.7.16.2: `tcgen05.mma`, `cp` and `commit` \
-            act for the issuing thread; ISA 9.7.9.25: so do bulk copies), and the barrier counts one",
+            act for the issuing thread; ISA 9.7.9.25: so do bulk copies), and the barrier counts one; rule F8: so does \
+            `clusterlaunchcontrol.try_cancel`, and an answer that nobody reads is a tile that nobody computes",
     note = "elect one thread of a warp: `warp.elect(move |mut t| …)`, and pass `&mut t`"
 )]
 pub trait SingleThread: Set {}

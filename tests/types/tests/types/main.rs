@@ -102,6 +102,23 @@ fn each_rule_is_shown() {
     assert!(bare.is_empty(), "{}", bare.join("\n"));
 }
 
+#[test]
+fn each_rule_has_a_program_of_the_emulator_or_says_why_not() {
+    let mut wrong = Vec::new();
+    let mut listed = 0;
+    for (rule, shown) in page::shown() {
+        listed += shown.emulator.len();
+        let of_kernels = !rule.id.starts_with('G') && rule.excuse.is_empty();
+        if of_kernels && shown.emulator.is_empty() != page::unseen(rule).is_some() {
+            wrong.push(rule.id);
+        }
+    }
+    assert!(wrong.is_empty(), "a program and a reason for none, or neither: {wrong:?}");
+    // What nobody has written is reported under a name of its own.
+    let of_rules = page::hazards().into_iter().filter(|name| !name.starts_with("uninitialised_"));
+    assert_eq!(listed, of_rules.count(), "a program whose name begins with no rule");
+}
+
 /// Fails unless the file says `page`; writes it where that is asked for.
 fn golden(file: &str, page: &str) {
     let path = page::root().join(file);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::corpus::{Corpus, programs_of};
 use crate::diagnostic::{has_word, library_text};
-use crate::rules::{ALL, How, Rule};
+use crate::rules::{ALL, How, Rule, UNSEEN};
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -49,6 +49,8 @@ pub fn shown() -> Vec<(&'static Rule, Shown)> {
         .map(|path| (stem(path), library_text(&read(&path.with_extension("stderr")))))
         .collect();
 
+    let hazards = hazards();
+
     let of_rule = |rule: &'static Rule| Shown {
         enforced: sources
             .iter()
@@ -61,9 +63,9 @@ pub fn shown() -> Vec<(&'static Rule, Shown)> {
             .filter(|(_, text)| has_word(text, rule.id))
             .map(|(name, _)| format!("tests/attacks/{name}.rs"))
             .collect(),
-        emulator: rule
-            .emulator
+        emulator: hazards
             .iter()
+            .filter(|name| name.split('_').next() == Some(rule.id))
             .map(|name| format!("verify/emulator/tests/hazards/{name}.ptx"))
             .collect(),
         model: rule.model.iter().map(|name| format!("tests/litmus/{name}.litmus")).collect(),
@@ -76,6 +78,22 @@ pub fn shown() -> Vec<(&'static Rule, Shown)> {
     };
     let mut of_rule = of_rule;
     ALL.iter().map(|rule| (rule, of_rule(rule))).collect()
+}
+
+/// Names of the emulator's programs that make a mistake; each begins with its rule.
+pub fn hazards() -> Vec<String> {
+    let folder = root().join("verify/emulator/tests/hazards");
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .expect("a readable folder")
+        .map(|entry| stem(&entry.expect("a readable entry").path()))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Why the emulator has no program of a rule.
+pub fn unseen(rule: &Rule) -> Option<&'static str> {
+    UNSEEN.iter().find(|(id, _)| *id == rule.id).map(|(_, why)| *why)
 }
 
 /// The library's source files, each with what of it a diagnostic can quote: code, and comments behind code.
@@ -139,6 +157,7 @@ fn run_time(rule: &Rule, shown: &Shown) -> String {
         names(&shown.model, "model: "),
         names(&shown.tests, "test: "),
     ];
+    parts.extend(unseen(rule).map(|why| format!("emulator: none, since {why}")));
     parts.push(rule.excuse.to_owned());
     parts.retain(|part| !part.is_empty());
     parts.join("; ")

@@ -32,8 +32,6 @@ pub struct Rule {
     pub sequence: &'static str,
     /// Who catches it.
     pub how: How,
-    /// Programs of the emulator's corpus of hazards that make the mistake in PTX.
-    pub emulator: &'static [&'static str],
     /// Litmus tests that show what the memory model says of it.
     pub model: &'static [&'static str],
     /// Other tests, by file and function.
@@ -42,13 +40,26 @@ pub struct Rule {
     pub excuse: &'static str,
 }
 
+/// Rules of which the emulator's corpus of hazards has no program, and why.
+pub const UNSEEN: &[(&str, &str)] = &[
+    (
+        "A8",
+        "both sides' accesses are strong and in no race: what is wrong is the outcome, which the model judges",
+    ),
+    (
+        "A12",
+        "it performs a vector in one step; that its elements may be seen apart the model shows",
+    ),
+    ("B3", "its memory has one address; what two would do the model shows"),
+    ("F5", "the host refuses the launch before anything runs"),
+];
+
 /// All rules.
 pub const ALL: &[Rule] = &[
     Rule {
         id: "A1",
         sequence: "data published through a flag is read before any acquire pattern on that flag completed",
         how: How::Types,
-        emulator: &["A1_no_acquire"],
         model: &["text/MP_fence", "text/MP_no_fence", "families/MP_gpu_flag_relaxed"],
         tests: &[("tests/tests/memory_order/across_ctas.rs", "a1_a5_a6_a9_release_and_acquire")],
         excuse: "",
@@ -57,7 +68,6 @@ pub const ALL: &[Rule] = &[
         id: "A2",
         sequence: "`red` followed by `fence.acquire` used as an acquire pattern (8.11.1): `red` yields no witness",
         how: How::Types,
-        emulator: &["A2_reduction"],
         model: &["text/MP_red", "text/MP_red_then_load", "text/MP_red_then_weak_load"],
         tests: &[(
             "tests/tests/memory_order/across_ctas.rs",
@@ -69,7 +79,6 @@ pub const ALL: &[Rule] = &[
         id: "A3",
         sequence: "relaxed load or relaxed `atom` result used as permission to read data, no `fence.acquire` after it",
         how: How::Types,
-        emulator: &["A3_relaxed_load"],
         model: &[
             "families/MP_gpu_flag_release_relaxed",
             "families/MP_gpu_fence_release_acquire_gpu",
@@ -84,7 +93,6 @@ pub const ALL: &[Rule] = &[
         id: "A4",
         sequence: "relaxed store used to publish, no `fence.release` before it (pattern 3)",
         how: How::Types,
-        emulator: &["A4_relaxed_store"],
         model: &[
             "families/MP_gpu_flag_relaxed_acquire",
             "families/MP_gpu_fence_release_acquire_gpu",
@@ -99,7 +107,6 @@ pub const ALL: &[Rule] = &[
         id: "A5",
         sequence: "the two sides use scopes that do not include each other (`.cta` flag shared across CTAs; a fence narrower than the flag)",
         how: How::Types,
-        emulator: &["A5_narrow_fence"],
         model: &[
             "families/MP_gpu_release_cta_acquire_gpu",
             "families/MP_gpu_release_gpu_acquire_cta",
@@ -116,7 +123,6 @@ pub const ALL: &[Rule] = &[
         id: "A6",
         sequence: "`.acquire` on a store or `red`, `.release` on a load, `.sc` on anything but a fence; `.volatile` or `.mmio` used to synchronise",
         how: How::Types,
-        emulator: &["A6_volatile"],
         model: &[
             "families/MP_gpu_flag_volatile",
             "families/MP_gpu_fences_flag_mmio",
@@ -132,7 +138,6 @@ pub const ALL: &[Rule] = &[
         id: "A7",
         sequence: "the same location accessed at two sizes or two scopes (mixed-size race; litmus test 2: `atom.cta` against `atom.gpu`)",
         how: How::Types,
-        emulator: &["A7_two_scopes"],
         model: &["bytes/mixed_size_race", "bytes/mixed_size_atomics", "text/Atomicity_2_two"],
         tests: &[(
             "tests/tests/memory_order/across_ctas.rs",
@@ -144,7 +149,6 @@ pub const ALL: &[Rule] = &[
         id: "A8",
         sequence: "Dekker/store-buffering protocols with `fence.acq_rel` where `fence.sc` is needed",
         how: How::Types,
-        emulator: &[],
         model: &[
             "text/SB_acq_rel",
             "text/SB_sc_both",
@@ -161,7 +165,6 @@ pub const ALL: &[Rule] = &[
         id: "A9",
         sequence: "plain (`weak`) data handed to another thread while the first still holds a reference to it",
         how: How::Types,
-        emulator: &[],
         model: &["families/MP_gpu_data_after_fence", "families/MP_gpu_data_before_fence"],
         tests: &[
             ("tests/tests/memory_order/across_ctas.rs", "a5_a9_a_lock"),
@@ -174,7 +177,6 @@ pub const ALL: &[Rule] = &[
         id: "A10",
         sequence: "`ld.global.nc`, texture or `ld.proxy::readonly` on data written during the same kernel",
         how: How::Types,
-        emulator: &[],
         model: &["proxies/readonly"],
         tests: &[("tests/tests/typed.rs", "reads_are_what_they_say")],
         excuse: "",
@@ -183,7 +185,6 @@ pub const ALL: &[Rule] = &[
         id: "A11",
         sequence: "a multimem address used in any non-`multimem` operation",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[
             ("tests/tests/typed.rs", "words_of_several_devices_run_on_one_under_every_schedule"),
@@ -195,7 +196,6 @@ pub const ALL: &[Rule] = &[
         id: "A12",
         sequence: "a vector load or store relied on as one atomic unit",
         how: How::Types,
-        emulator: &[],
         model: &["bytes/vector_is_no_unit", "bytes/vector_other_half"],
         tests: &[],
         excuse: "",
@@ -204,7 +204,6 @@ pub const ALL: &[Rule] = &[
         id: "A13",
         sequence: "two threads of one set touch the same plain element without their barrier",
         how: How::Types,
-        emulator: &["A13_no_barrier"],
         model: &["families/BAR_sync", "families/BAR_missing"],
         tests: &[
             (
@@ -219,7 +218,6 @@ pub const ALL: &[Rule] = &[
         id: "A14",
         sequence: "a flag, lock or grid barrier in global memory used with the state that an earlier launch left",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[(
             "tests/tests/memory_order/across_ctas.rs",
@@ -231,7 +229,6 @@ pub const ALL: &[Rule] = &[
         id: "B1",
         sequence: "shared memory written by ordinary stores, then read by a bulk copy, `wgmma` or `tcgen05.mma/cp`, without `fence.proxy.async` by each writing thread before the hand-over",
         how: How::Types,
-        emulator: &["B1_no_proxy_fence"],
         model: &[
             "proxies/B1_cluster_fence_reader",
             "proxies/B1_cluster_fence_writer",
@@ -250,7 +247,6 @@ pub const ALL: &[Rule] = &[
         id: "B2",
         sequence: "shared memory read by ordinary loads, then overwritten by a bulk copy, without `fence.proxy.async` before the slot is handed back (practice is divided, and the fence costs: required by default, with one `unsafe` opt-out that names the reading under which it is not needed)",
         how: How::Types,
-        emulator: &["B2_read_then_overwritten"],
         model: &["proxies/B2_async", "proxies/B2_none"],
         tests: &[("tests/tests/memory_order/shared_memory.rs", "b2_reads_before_a_bulk_copy")],
         excuse: "",
@@ -259,7 +255,6 @@ pub const ALL: &[Rule] = &[
         id: "B3",
         sequence: "one location accessed through two virtual aliases without `fence.proxy.alias` on the path",
         how: How::Types,
-        emulator: &[],
         model: &[
             "proxies/B3_alias_none",
             "proxies/B3_alias_off_path",
@@ -277,7 +272,6 @@ pub const ALL: &[Rule] = &[
         id: "B4",
         sequence: "a tensor map modified in memory, then used, without `fence.proxy.tensormap::generic` release and acquire (also across a kernel boundary)",
         how: How::Types,
-        emulator: &[],
         model: &[
             "proxies/B4_tensormap_both",
             "proxies/B4_tensormap_no_acquire",
@@ -297,7 +291,6 @@ pub const ALL: &[Rule] = &[
         id: "B5",
         sequence: "a tensor map edited while a copy that uses it is in flight",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[
             (
@@ -315,7 +308,6 @@ pub const ALL: &[Rule] = &[
         id: "B6",
         sequence: "bulk-copy destination read before its completion (mbarrier phase, or `wait_group`) was observed",
         how: How::Types,
-        emulator: &["B6_read_while_loading"],
         model: &["async/B6_no_wait", "async/B6_wait"],
         tests: &[(
             "tests/tests/memory_order/shared_memory.rs",
@@ -327,7 +319,6 @@ pub const ALL: &[Rule] = &[
         id: "B7",
         sequence: "source of a bulk store overwritten before `wait_group.read`, or its destination read after only `.read`",
         how: How::Types,
-        emulator: &["B7_overwritten_source"],
         model: &[
             "async/B7_destination_all",
             "async/B7_destination_one_stays",
@@ -347,7 +338,6 @@ pub const ALL: &[Rule] = &[
         id: "B8",
         sequence: "`cp.async` destination read before its group or mbarrier completed **and** a barrier made other threads' copies visible",
         how: How::Types,
-        emulator: &[],
         model: &[
             "async/B8_wait_all",
             "async/B8_no_wait",
@@ -362,7 +352,6 @@ pub const ALL: &[Rule] = &[
         id: "B9",
         sequence: "a CTA exits, or reuses shared memory, while a bulk copy reads or writes it",
         how: How::Types,
-        emulator: &["B9_exit_while_storing"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -371,7 +360,6 @@ pub const ALL: &[Rule] = &[
         id: "B10",
         sequence: "a bulk group waited for by another thread than the one that committed it",
         how: How::Types,
-        emulator: &["B10_other_thread_waits"],
         model: &["async/B10_other_thread_waits"],
         tests: &[("tests/tests/memory_order/shared_memory.rs", "b10_another_thread_waits")],
         excuse: "",
@@ -380,7 +368,6 @@ pub const ALL: &[Rule] = &[
         id: "B11",
         sequence: "a store epilogue refills its staging before `wait_group.read` by the storing thread and the set's barrier",
         how: How::Types,
-        emulator: &["B11_refilled_staging"],
         model: &[],
         tests: &[(
             "tests/tests/memory_order/shared_memory.rs",
@@ -392,7 +379,6 @@ pub const ALL: &[Rule] = &[
         id: "C1",
         sequence: "any use before `mbarrier.init` was made visible (generic use in the CTA: init, barrier; async proxy in the CTA: init, `fence.mbarrier_init.release.cluster`, barrier; other CTAs: the same with a cluster barrier)",
         how: How::Types,
-        emulator: &["C1_no_barrier_behind_init"],
         model: &[
             "mbarrier/C1_init_fence_is_for_inits",
             "mbarrier/C1_init_relaxed_with_fence",
@@ -406,7 +392,6 @@ pub const ALL: &[Rule] = &[
         id: "C2",
         sequence: "double init, use after `inval`, re-init of a live object",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -415,7 +400,6 @@ pub const ALL: &[Rule] = &[
         id: "C3",
         sequence: "a wait with the wrong parity, or a phase awaited twice, or a producer that starts on the wrong parity",
         how: How::Types,
-        emulator: &["C3_wrong_parity"],
         model: &["mbarrier/wrong_parity"],
         tests: &[],
         excuse: "",
@@ -424,7 +408,6 @@ pub const ALL: &[Rule] = &[
         id: "C4",
         sequence: "a phase token of one barrier used on another, copied, or forged from an integer",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -433,7 +416,6 @@ pub const ALL: &[Rule] = &[
         id: "C5",
         sequence: "`try_wait` that returned false treated as completion",
         how: How::Types,
-        emulator: &[],
         model: &["mbarrier/failed_wait", "mbarrier/failed_wait_acquires_not"],
         tests: &[],
         excuse: "",
@@ -442,7 +424,6 @@ pub const ALL: &[Rule] = &[
         id: "C6",
         sequence: "`.relaxed` wait treated as permission to read data",
         how: How::Types,
-        emulator: &["C6_relaxed_wait"],
         model: &["mbarrier/relaxed_wait", "mbarrier/relaxed_wait_fence"],
         tests: &[("tests/tests/memory_order/shared_memory.rs", "c6_a_relaxed_wait")],
         excuse: "",
@@ -451,7 +432,6 @@ pub const ALL: &[Rule] = &[
         id: "C7",
         sequence: "remote arrive at `.cta` scope, or a wait on the peer's data at `.cta` scope",
         how: How::Types,
-        emulator: &["C7_narrow_remote_arrival"],
         model: &[
             "mbarrier/C7_remote_arrive_only",
             "mbarrier/C7_remote_cluster",
@@ -465,7 +445,6 @@ pub const ALL: &[Rule] = &[
         id: "C8",
         sequence: "`expect_tx` bytes that differ from the bytes of the copies that complete on that phase",
         how: How::Types,
-        emulator: &["C8_other_bytes"],
         model: &["async/C8_too_few_bytes", "async/C8_too_many_bytes"],
         tests: &[],
         excuse: "",
@@ -474,7 +453,6 @@ pub const ALL: &[Rule] = &[
         id: "C9",
         sequence: "more or fewer arrivals than the count given at init (32 lanes arrive on a count of 1)",
         how: How::Both,
-        emulator: &["C9_too_many_arrivals"],
         model: &["mbarrier/missing_arrival", "mbarrier/two_arrivals"],
         tests: &[],
         excuse: "",
@@ -483,7 +461,6 @@ pub const ALL: &[Rule] = &[
         id: "C10",
         sequence: "arrive on phase k+1 before phase k was observed by that role",
         how: How::Types,
-        emulator: &["C10_arrives_ahead"],
         model: &["mbarrier/second_phase"],
         tests: &[],
         excuse: "",
@@ -492,7 +469,6 @@ pub const ALL: &[Rule] = &[
         id: "C11",
         sequence: "wait on a barrier in another CTA; arrive form that returns a state on a remote barrier",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[("tests/tests/protocols.rs", "all_are_right_under_every_schedule")],
         excuse: "",
@@ -501,7 +477,6 @@ pub const ALL: &[Rule] = &[
         id: "C12",
         sequence: "`arrive.noComplete` that completes a phase; `pending_count` of a token that did not come from it",
         how: How::Both,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -510,7 +485,6 @@ pub const ALL: &[Rule] = &[
         id: "C13",
         sequence: "a role keeps polling a barrier that others can advance past it (lapped waiter)",
         how: How::Dynamic,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "the types of the library let nobody be lapped; raw PTX ends in the emulator's report of a deadlock",
@@ -519,7 +493,6 @@ pub const ALL: &[Rule] = &[
         id: "D1",
         sequence: "`tcgen05.ld` of an accumulator after an mbarrier wait without `tcgen05.fence::after_thread_sync`",
         how: How::Types,
-        emulator: &["D1_no_fence_after_wait"],
         model: &["tcgen05/D1_commit_after", "tcgen05/D1_no_after", "tcgen05/D1_relaxed_wait"],
         tests: &[
             ("tests/tests/memory_order/tensor_memory.rs", "d1_a_load_behind_the_product"),
@@ -531,7 +504,6 @@ pub const ALL: &[Rule] = &[
         id: "D2",
         sequence: "accumulator handed to another thread without `fence::before_thread_sync` (and `wait::ld`/`wait::st` first)",
         how: How::Types,
-        emulator: &["D2_no_fence_before_barrier"],
         model: &["tcgen05/D2_full", "tcgen05/D2_no_after", "tcgen05/D2_no_before"],
         tests: &[(
             "tests/tests/memory_order/tensor_memory.rs",
@@ -543,7 +515,6 @@ pub const ALL: &[Rule] = &[
         id: "D3",
         sequence: "tensor memory overwritten, deallocated or handed on after `tcgen05.ld` without `wait::ld`. The API also hands values out only after the wait, which carries the registers, so that no compiler moves a use above it (that part: P; the ISA respects the register dependency, and the emulator does not report a register use alone)",
         how: How::Types,
-        emulator: &["D3_no_wait_for_load"],
         model: &["tcgen05/D3_no_wait"],
         tests: &[(
             "tests/tests/memory_order/tensor_memory.rs",
@@ -555,7 +526,6 @@ pub const ALL: &[Rule] = &[
         id: "D4",
         sequence: "`tcgen05.st` followed by a dependent operation of another kind or thread without `wait::st`",
         how: How::Types,
-        emulator: &["D4_no_wait_for_store"],
         model: &["tcgen05/D4_st_fences_ld", "tcgen05/D4_st_ld", "tcgen05/D4_st_wait_ld_kind"],
         tests: &[
             ("tests/tests/memory_order/tensor_memory.rs", "d4_a_store_to_tensor_memory"),
@@ -567,7 +537,6 @@ pub const ALL: &[Rule] = &[
         id: "D5",
         sequence: "`mma`/`cp`/`shift` treated as complete without `commit` and an observed phase",
         how: How::Types,
-        emulator: &["D5_no_commit"],
         model: &["tcgen05/D5_no_commit"],
         tests: &[(
             "tests/tests/memory_order/tensor_memory.rs",
@@ -579,7 +548,6 @@ pub const ALL: &[Rule] = &[
         id: "D6",
         sequence: "shared-memory stage reused before the MMAs that read it completed (the empty barrier must be arrived by `commit`)",
         how: How::Types,
-        emulator: &["D6_stage_reused"],
         model: &["tcgen05/D6_stage_reuse", "tcgen05/D6_stage_reuse_plain_arrive"],
         tests: &[(
             "tests/tests/memory_order/tensor_memory.rs",
@@ -591,7 +559,6 @@ pub const ALL: &[Rule] = &[
         id: "D7",
         sequence: "a non-pipelined pair issued back to back (only the pairs in facts/tcgen05.md need nothing; each with its conditions: same `cta_group`, same address and shape, same warp)",
         how: How::Types,
-        emulator: &[],
         model: &["tcgen05/A_mma_mma", "tcgen05/C_cp_mma"],
         tests: &[],
         excuse: "",
@@ -600,7 +567,6 @@ pub const ALL: &[Rule] = &[
         id: "D8",
         sequence: "TMEM used before its address was read behind a barrier; used after `dealloc`; dealloc with work in flight; not deallocated before exit",
         how: How::Both,
-        emulator: &["D8_address_unsynchronised"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -609,7 +575,6 @@ pub const ALL: &[Rule] = &[
         id: "D9",
         sequence: "`alloc` after `relinquish_alloc_permit`; growing allocations",
         how: How::Types,
-        emulator: &["D9_alloc_behind_relinquish"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -618,7 +583,6 @@ pub const ALL: &[Rule] = &[
         id: "D10",
         sequence: "two `cta_group` values in one kernel; cluster of 1 with `cta_group::2`",
         how: How::Types,
-        emulator: &["D10_two_groups"],
         model: &[],
         tests: &[(
             "tests/tests/typed.rs",
@@ -630,7 +594,6 @@ pub const ALL: &[Rule] = &[
         id: "D11",
         sequence: "single-thread instruction (`mma`, `cp`, `commit`) issued by a whole warp; `.sync.aligned` instruction issued inside a one-thread branch",
         how: How::Types,
-        emulator: &["D11_whole_warp_commits"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -639,7 +602,6 @@ pub const ALL: &[Rule] = &[
         id: "D12",
         sequence: "a warp reads TMEM lanes that are not its quarter",
         how: How::Both,
-        emulator: &["D12_foreign_lanes"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -648,7 +610,6 @@ pub const ALL: &[Rule] = &[
         id: "D13",
         sequence: "`cta_group::2`: a CTA exits, or deallocates, while its peer still uses it",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[
             ("tests/tests/typed.rs", "d13_a_pair_multiplies_under_every_schedule"),
@@ -661,7 +622,6 @@ pub const ALL: &[Rule] = &[
         id: "D14",
         sequence: "instruction or shared-memory descriptor whose shape, type, swizzle or alignment is illegal or does not match the tile",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -670,7 +630,6 @@ pub const ALL: &[Rule] = &[
         id: "E1",
         sequence: "first `wgmma.mma_async` without `wgmma.fence`; registers touched between fence and use",
         how: How::Types,
-        emulator: &["E1_no_fence", "E1_register_written", "E1_zeroed_behind_the_fence"],
         model: &[],
         tests: &[("tests/tests/products.rs", "products_with_a_in_registers_are_exact")],
         excuse: "",
@@ -679,7 +638,6 @@ pub const ALL: &[Rule] = &[
         id: "E2",
         sequence: "accumulator or A registers read or written before `wait_group` covers their group",
         how: How::Types,
-        emulator: &["E2_a_overwritten", "E2_group_too_many", "E2_read_before_wait"],
         model: &[],
         tests: &[("tests/tests/products.rs", "products_with_a_in_registers_are_exact")],
         excuse: "",
@@ -688,7 +646,6 @@ pub const ALL: &[Rule] = &[
         id: "E3",
         sequence: "stage handed back while a `wgmma` still reads it",
         how: How::Types,
-        emulator: &["E3_stage_overwritten"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -697,7 +654,6 @@ pub const ALL: &[Rule] = &[
         id: "E4",
         sequence: "issued by fewer than a whole warpgroup",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -706,7 +662,6 @@ pub const ALL: &[Rule] = &[
         id: "F1",
         sequence: "a collective whose thread set is not exactly the holder's (a CTA `bar.sync` in a role, a warp collective in an elected branch)",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -715,7 +670,6 @@ pub const ALL: &[Rule] = &[
         id: "F2",
         sequence: "`barrier.cluster.wait` without, or twice for, an arrive; `arrive.relaxed` used to publish without a fence",
         how: How::Types,
-        emulator: &[],
         model: &[
             "families/CLUSTER_wait_twice",
             "families/CLUSTER_cluster_relaxed",
@@ -731,7 +685,6 @@ pub const ALL: &[Rule] = &[
         id: "F3",
         sequence: "distributed shared memory used before the peer started or after it may have exited",
         how: How::Types,
-        emulator: &["F3_peer_has_exited"],
         model: &[],
         tests: &[(
             "tests/tests/typed.rs",
@@ -743,7 +696,6 @@ pub const ALL: &[Rule] = &[
         id: "F4",
         sequence: "data-dependent divergence around an aligned collective",
         how: How::Dynamic,
-        emulator: &["F4_divergent_barrier"],
         model: &[],
         tests: &[],
         excuse: "",
@@ -752,7 +704,6 @@ pub const ALL: &[Rule] = &[
         id: "F5",
         sequence: "grid barrier in a launch that is not co-resident",
         how: How::Dynamic,
-        emulator: &[],
         model: &[],
         tests: &[("tests/tests/protocols.rs", "a_barrier_of_a_grid_that_is_not_there_is_refused")],
         excuse: "",
@@ -761,7 +712,6 @@ pub const ALL: &[Rule] = &[
         id: "F6",
         sequence: "`griddepcontrol.wait` missing before reading the previous kernel's output under programmatic dependent launch",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -770,7 +720,6 @@ pub const ALL: &[Rule] = &[
         id: "F7",
         sequence: "a named barrier shared by two groups, or used with two counts",
         how: How::Types,
-        emulator: &["F7_two_counts"],
         model: &["families/BAR_other_number"],
         tests: &[],
         excuse: "",
@@ -779,7 +728,6 @@ pub const ALL: &[Rule] = &[
         id: "F8",
         sequence: "`clusterlaunchcontrol.try_cancel` after a request that was seen to fail, or a second one whose answer may be; the CTA of an answer taken where no cluster was cancelled",
         how: How::Types,
-        emulator: &["F8_asked_again", "F8_refused_index"],
         model: &[],
         tests: &[("tests/tests/examples.rs", "tiles_are_taken_over")],
         excuse: "",
@@ -788,7 +736,6 @@ pub const ALL: &[Rule] = &[
         id: "G1",
         sequence: "a kernel launched on a buffer without waiting for the fences its access implies (read waits KERNEL+WRITE; write waits KERNEL+WRITE+READ; free or move waits all)",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -797,7 +744,6 @@ pub const ALL: &[Rule] = &[
         id: "G2",
         sequence: "fence added without a reserved slot, or without the lock; reservation kept across unlock",
         how: How::Types,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
@@ -806,7 +752,6 @@ pub const ALL: &[Rule] = &[
         id: "G3",
         sequence: "a fence's usage lowered (WRITE re-added as READ loses the writer)",
         how: How::Dynamic,
-        emulator: &[],
         model: &[],
         tests: &[(
             "host/tests/reservation/semantics.rs",
@@ -818,7 +763,6 @@ pub const ALL: &[Rule] = &[
         id: "G4",
         sequence: "an earlier fence on the same context evicts a later one",
         how: How::Dynamic,
-        emulator: &[],
         model: &[],
         tests: &[(
             "host/tests/reservation/semantics.rs",
@@ -830,7 +774,6 @@ pub const ALL: &[Rule] = &[
         id: "G5",
         sequence: "a buffer freed, or its event reused, with a fence pending",
         how: How::Both,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "a buffer borrows what it waits for, and waits before it is freed",
@@ -839,7 +782,6 @@ pub const ALL: &[Rule] = &[
         id: "G6",
         sequence: "launch arguments that do not match the kernel's signature, block shape, cluster shape or shared-memory size",
         how: How::Both,
-        emulator: &[],
         model: &[],
         tests: &[],
         excuse: "",
