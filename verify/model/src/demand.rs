@@ -79,6 +79,7 @@ pub(crate) fn answer(
         candidate,
         ways: &ways,
         steps: 0,
+        options,
         unknown: false,
         circular: false,
         found: Verdict::default(),
@@ -152,6 +153,7 @@ struct Demand<'a, 'w> {
     position: Vec<usize>,
     ways: &'a dyn Fn(Vec<Vec<u128>>) -> Option<Vec<Local>>,
     steps: u64,
+    options: &'a Options,
     /// Something was left out.
     unknown: bool,
     /// Cycles of which it is not sure that nothing justifies them are looked at.
@@ -223,7 +225,7 @@ impl Demand<'_, '_> {
             let first = self.decisions.reads[at].replace(0);
             self.sources.insert(byte, source);
             self.steps += 1;
-            let flow = if self.steps > STEPS {
+            let flow = if self.steps > STEPS || self.options.is_late() {
                 Flow::GiveUp
             } else if self.is_consistent() && self.settle() {
                 next(self)

@@ -4,6 +4,8 @@
 //! explained in `docs/memory-model.md`. [`Clause`] names each clause of each definition and each
 //! axiom, so that tests can drop one of them and see that some litmus test notices.
 
+use std::time::Instant;
+
 /// Readings of the text where it leaves room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choices {
@@ -274,10 +276,24 @@ pub struct Options {
     /// How many steps the enumeration of all executions may take before the search lets the
     /// condition direct it (and the number of executions stays unknown).
     pub budget: u64,
+    /// When the search gives up. None: after millions of steps, which may take minutes.
+    pub until: Option<Instant>,
+}
+
+impl Options {
+    /// Whether the search has to give up for want of time.
+    pub(crate) fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() > until)
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { choices: Choices::default(), clauses: Clauses::default(), budget: 12_000 }
+        Self {
+            choices: Choices::default(),
+            clauses: Clauses::default(),
+            budget: 12_000,
+            until: None,
+        }
     }
 }

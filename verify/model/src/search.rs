@@ -180,10 +180,14 @@ impl<'a> Search<'a> {
         })
     }
 
+    fn is_spent(&self) -> bool {
+        self.steps > self.budget || self.options.is_late()
+    }
+
     /// All threads have a way.
     fn candidate(&mut self) -> Flow {
         self.steps += 1;
-        if self.steps > self.budget {
+        if self.is_spent() {
             return Flow::GiveUp;
         }
         let ways: Vec<&Local> =
@@ -320,7 +324,7 @@ impl<'a> Search<'a> {
         if !self.derive(candidate, graph, decisions) {
             return Flow::Continue;
         }
-        if self.steps > self.budget {
+        if self.is_spent() {
             return Flow::GiveUp;
         }
         for way in 0..candidate.sources[read].ways.len() {
@@ -344,7 +348,7 @@ impl<'a> Search<'a> {
         if !self.derive(candidate, graph, decisions) {
             return Flow::Continue;
         }
-        if self.steps > self.budget {
+        if self.is_spent() {
             return Flow::GiveUp;
         }
         let (fences, writes) = (decisions.fences.len(), decisions.writes.len());
@@ -369,7 +373,7 @@ impl<'a> Search<'a> {
             if flow != Flow::Continue || !self.derive(candidate, graph, decisions) {
                 return flow;
             }
-            if self.steps > self.budget {
+            if self.is_spent() {
                 return Flow::GiveUp;
             }
         }
@@ -443,7 +447,7 @@ impl<'a> Search<'a> {
             if !self.derive(candidate, graph, decisions) {
                 return false;
             }
-            if !forced || self.steps > self.budget {
+            if !forced || self.is_spent() {
                 return true;
             }
         }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use baton_model::litmus::{Expect, LitmusError, Test};
 use baton_model::{Options, Verdict, judge};
@@ -23,13 +23,17 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// One JSON object a line instead of the table, each as soon as its test is judged
+    /// One JSON object a line instead of the table, each as soon as its test is judged; with --witness, an execution in it
     #[arg(long)]
     json: bool,
 
     /// Show an execution for each test: with the outcome if it is allowed, else with a race
     #[arg(long, value_enum, value_name = "FORM")]
     witness: Option<Form>,
+
+    /// A test without a verdict after this time ends with an error
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    seconds: u64,
 
     /// Only mismatches and the totals
     #[arg(short, long)]
@@ -76,8 +80,9 @@ impl Arguments {
             return Err(Failure::usage("there is no *.litmus file there")
                 .help("tests/litmus has several hundred; shared/litmus-format.md describes them"));
         }
-        let judged = judge_all(&files, |one| match self.json {
-            true => output::line(one.json()),
+        let patience = Duration::from_secs(self.seconds);
+        let judged = judge_all(&files, patience, |one| match self.json {
+            true => output::line(one.json(self.witness)),
             false => Ok(()),
         })?;
 
@@ -92,10 +97,11 @@ impl Arguments {
             if !self.json && (!self.quiet || one.mismatch()) {
                 rows.push(one.row());
             }
-            if let (Some(form), Answer::Verdict(test, verdict)) = (self.witness, &one.answer) {
+            if let (Some(form), false, Answer::Verdict(test, verdict)) =
+                (self.witness, self.json, &one.answer)
+            {
                 let shown = verdict.witness.as_ref().or(verdict.racing.as_ref());
                 match (shown, form) {
-                    _ if self.json => {}
                     (Some(witness), Form::Text) => output::text(witness)?,
                     (Some(witness), Form::Dot) => output::text(witness.dot())?,
                     (Some(witness), Form::Svg) => output::text(witness.svg())?,
@@ -134,10 +140,11 @@ impl Arguments {
 /// Judges files side by side. `each` is told of each as soon as it is judged, and can end it all.
 fn judge_all(
     files: &[PathBuf],
+    patience: Duration,
     each: impl Fn(&Judged) -> Result<()> + Sync,
 ) -> Result<Vec<Judged>> {
     let judge = |file: &PathBuf| {
-        let judged = judge_file(file);
+        let judged = judge_file(file, patience);
         each(&judged).map(|()| judged)
     };
     files.par_iter().map(judge).collect()
@@ -169,13 +176,14 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn judge_file(file: &Path) -> Judged {
+fn judge_file(file: &Path, patience: Duration) -> Judged {
     let start = Instant::now();
+    let options = Options { until: start.checked_add(patience), ..Options::default() };
     let answer = match fs::read(file) {
         Err(error) => Answer::Unreadable(error),
         Ok(bytes) => match parse(&bytes, file) {
             Err(error) => Answer::Malformed(error),
-            Ok(test) => match judge(&test.program, &test.condition, &Options::default()) {
+            Ok(test) => match judge(&test.program, &test.condition, &options) {
                 Err(error) => Answer::Unjudged(Box::new(test), error),
                 Ok(verdict) => Answer::Verdict(Box::new(test), Box::new(verdict)),
             },
@@ -237,10 +245,10 @@ impl Judged {
         };
         let mut notes = vec![];
         if self.mismatch() {
-            let expected = test.expect.map_or(String::new(), |expect| expect.to_string());
+            let expect = test.expect.map(|expect| format!("expected {expect}"));
             let race =
-                test.race.map_or("", |race| if race { " with a race" } else { " without races" });
-            notes.push(format!("expected {expected}{race}"));
+                test.race.map(|race| if race { "expected a race" } else { "expected no race" });
+            notes.extend(expect.into_iter().chain(race.map(str::to_owned)));
         }
         if verdict.mixed_size {
             notes.push("mixed-size race: the axioms do not apply".to_owned());
@@ -253,7 +261,7 @@ impl Judged {
         notes.join("; ")
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn json(&self, form: Option<Form>) -> serde_json::Value {
         let file = self.file.display().to_string();
         let (name, expect) = match &self.answer {
             Answer::Verdict(test, _) | Answer::Unjudged(test, _) => {
@@ -265,7 +273,7 @@ impl Judged {
             Answer::Verdict(_, verdict) => Some(verdict),
             _ => None,
         };
-        json!({
+        let mut object = json!({
             "name": name,
             "file": file,
             "verdict": verdict.map_or("error".to_owned(), |verdict| word(verdict).to_string()),
@@ -274,7 +282,16 @@ impl Judged {
             "executions": verdict.and_then(|verdict| verdict.executions),
             "ms": (self.milliseconds * 1e3).round() / 1e3,
             "note": self.note(),
-        })
+        });
+        if let Some(form) = form {
+            let shown = verdict.and_then(|v| v.witness.as_ref().or(v.racing.as_ref()));
+            object["witness"] = json!(shown.map(|witness| match form {
+                Form::Text => witness.to_string(),
+                Form::Dot => witness.dot().to_string(),
+                Form::Svg => witness.svg().to_string(),
+            }));
+        }
+        object
     }
 
     fn row(&self) -> [String; 6] {
@@ -333,7 +350,7 @@ mod tests {
             fs::write(file, "thread T0 cta=0:\nexists: true\n").expect("a file");
         }
         let told = std::sync::Mutex::new(vec![]);
-        let judged = judge_all(&files, |one| {
+        let judged = judge_all(&files, Duration::from_secs(60), |one| {
             told.lock().expect("no panic").push(one.file.clone());
             Ok(())
         });
@@ -341,9 +358,39 @@ mod tests {
         let mut told = told.into_inner().expect("no panic");
         told.sort();
         assert_eq!(told, files);
-        let stopped = judge_all(&files, |_| Err(Failure::usage("enough")));
+        let stopped = judge_all(&files, Duration::from_secs(60), |_| Err(Failure::usage("enough")));
         assert!(stopped.is_err());
         fs::remove_dir_all(&folder).expect("the folder is gone");
+    }
+
+    #[test]
+    fn a_test_that_takes_too_long_ends_with_an_error() {
+        let file = std::env::temp_dir().join(format!("baton-late-{}.litmus", std::process::id()));
+        let thread =
+            |n: u32| format!("thread T{n} cta={n}:\natom.relaxed.gpu.add.u32 r0, [c], 1\n");
+        let threads: String = (0..6).map(thread).collect();
+        let text = format!("location c global u32 = 0\n{threads}exists: c == 5\n");
+        fs::write(&file, text).expect("a file");
+        let late = judge_file(&file, Duration::ZERO);
+        assert!(matches!(late.answer, Answer::Unjudged(..)), "{}", late.note());
+        let judged = judge_file(&file, Duration::from_secs(60));
+        assert!(matches!(judged.answer, Answer::Verdict(..)), "{}", judged.note());
+        fs::remove_file(&file).expect("the file is gone");
+    }
+
+    #[test]
+    fn an_object_has_the_execution_that_was_asked_for() {
+        let text =
+            "location x global u32 = 0\nthread T0 cta=0:\nst.weak.u32 [x], 1\nexists: x == 1\n";
+        let file = std::env::temp_dir().join(format!("baton-shown-{}.litmus", std::process::id()));
+        fs::write(&file, text).expect("a file");
+        let judged = judge_file(&file, Duration::from_secs(60));
+        assert!(judged.json(Some(Form::Text))["witness"].as_str().is_some_and(|w| !w.is_empty()));
+        assert!(
+            judged.json(Some(Form::Svg))["witness"].as_str().is_some_and(|w| w.contains("<svg"))
+        );
+        assert!(judged.json(None).get("witness").is_none());
+        fs::remove_file(&file).expect("the file is gone");
     }
 
     #[test]

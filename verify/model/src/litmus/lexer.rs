@@ -1,5 +1,7 @@
 //! One line of a litmus file as tokens with their columns.
 
+use std::rc::Rc;
+
 use super::LitmusError;
 
 /// A token.
@@ -34,7 +36,8 @@ pub struct Line<'a> {
     file: &'a str,
     /// 1-based.
     pub number: usize,
-    tokens: Vec<(Token, usize)>,
+    /// Shared by all places in the line.
+    tokens: Rc<[(Token, usize)]>,
     next: usize,
     end: usize,
 }
@@ -49,7 +52,8 @@ impl<'a> Line<'a> {
     ) -> Result<Line<'a>, LitmusError> {
         let chars: Vec<char> = text.chars().collect();
         let mut line =
-            Line { file, number, tokens: vec![], next: 0, end: skipped + chars.len() + 1 };
+            Line { file, number, tokens: Rc::default(), next: 0, end: skipped + chars.len() + 1 };
+        let mut tokens = vec![];
         let mut at = 0;
         while at < chars.len() {
             let column = skipped + at + 1;
@@ -65,7 +69,7 @@ impl<'a> Line<'a> {
                 let number = number_in(&word).ok_or_else(|| {
                     line.error(column, format!("`{word}`"), "a number of at most 128 bits")
                 })?;
-                line.tokens.push((Token::Number(number), column));
+                tokens.push((Token::Number(number), column));
                 at += length;
             } else if is_word(first) {
                 let mut length = 0;
@@ -83,7 +87,7 @@ impl<'a> Line<'a> {
                         break;
                     }
                 }
-                line.tokens.push((Token::Word(rest[..length].iter().collect()), column));
+                tokens.push((Token::Word(rest[..length].iter().collect()), column));
                 at += length;
             } else {
                 let sign = SIGNS
@@ -92,10 +96,11 @@ impl<'a> Line<'a> {
                 let sign = sign.ok_or_else(|| {
                     line.error(column, format!("`{first}`"), "an instruction or a header line")
                 })?;
-                line.tokens.push((Token::Sign(sign), column));
+                tokens.push((Token::Sign(sign), column));
                 at += sign.len();
             }
         }
+        line.tokens = tokens.into();
         Ok(line)
     }
 

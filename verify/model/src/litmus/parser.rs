@@ -200,6 +200,18 @@ pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
     })
 }
 
+/// The register of that name, `r0` or `p0` and so on, which is made at its first use.
+fn register_of(thread: &mut Thread, name: String) -> Option<Register> {
+    if let Some(known) = thread.registers.iter().position(|known| *known == name) {
+        return Some(known);
+    }
+    let number = name.strip_prefix(['r', 'p'])?;
+    (number.len() < 6 && number.parse::<u32>().is_ok()).then(|| {
+        thread.registers.push(name);
+        thread.registers.len() - 1
+    })
+}
+
 fn quantifier(line: &mut Line<'_>) -> Option<bool> {
     let universal = match line.peek() {
         Some(Token::Word(word)) if word == "exists" => false,
@@ -410,18 +422,10 @@ impl Parser {
     pub fn register(&mut self, line: &mut Line<'_>, what: &str) -> Result<Register, LitmusError> {
         let place = line.clone();
         let name = line.word(what)?;
-        let numbered = |name: &str| {
-            name.strip_prefix(['r', 'p']).is_some_and(|n| n.len() < 6 && n.parse::<u32>().is_ok())
-        };
         let thread = self.program.threads.last_mut();
         match thread {
-            Some(thread) if numbered(&name) => {
-                Ok(thread.registers.iter().position(|known| *known == name).unwrap_or_else(|| {
-                    thread.registers.push(name);
-                    thread.registers.len() - 1
-                }))
-            }
-            _ => Err(place.expected(what)),
+            Some(thread) => register_of(thread, name).ok_or_else(|| place.expected(what)),
+            None => Err(place.expected(what)),
         }
     }
 
@@ -556,11 +560,10 @@ impl Parser {
         let thread = self.program.threads.iter().position(|thread| thread.name == name);
         let thread = thread.ok_or_else(|| place.expected("a declared thread"))?;
         let place = line.clone();
-        let name = line.word("a register of that thread")?;
-        let register = self.program.threads[thread].registers.iter().position(|r| *r == name);
-        let register = register.ok_or_else(|| {
-            place.expected(format!("a register that {} uses", self.program.threads[thread].name))
-        })?;
-        Ok(Term::Register(thread, register))
+        let what = "a register of that thread";
+        let name = line.word(what)?;
+        // One that no instruction names is 0.
+        let register = register_of(&mut self.program.threads[thread], name);
+        Ok(Term::Register(thread, register.ok_or_else(|| place.expected(what))?))
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use baton_model::litmus::Test;
+use baton_model::{Options, judge};
 use proptest::prelude::*;
 
 use crate::corpus;
@@ -60,9 +61,30 @@ fn errors_name_the_place_and_what_was_expected() {
     assert!(error("location x global s8 = -129").ends_with("expected a value of 8 bits"));
     assert!(error("location x global f32 = 0").contains("found `f32`, expected a type: u8"));
     assert_eq!(
-        error(&format!("{head}exists: T0:r0 == 1")),
-        "t.litmus:3:12: found `r0`, expected a register that T0 uses"
+        error(&format!("{head}exists: T0:x == 1")),
+        "t.litmus:3:12: found `x`, expected a register of that thread"
     );
+}
+
+#[test]
+fn a_register_that_no_instruction_names_is_zero() {
+    let judged = |condition: &str| {
+        let text = format!("thread T0 cta=0:\nexists: {condition}\n");
+        let test = Test::parse(&text, "t").unwrap_or_else(|error| panic!("{error}"));
+        judge(&test.program, &test.condition, &Options::default()).expect("a verdict").allowed
+    };
+    assert!(judged("T0:r5 == 0"));
+    assert!(!judged("T0:r5 == 1"));
+}
+
+#[test]
+fn a_condition_may_be_long() {
+    let condition = vec!["x == 1"; 50_000].join(" && ");
+    let text = format!(
+        "location x global u32 = 0\nthread T0 cta=0:\nst.weak.u32 [x], 1\nexists: {condition}\n"
+    );
+    let test = Test::parse(&text, "t").unwrap_or_else(|error| panic!("{error}"));
+    assert!(judge(&test.program, &test.condition, &Options::default()).expect("a verdict").allowed);
 }
 
 #[test]
