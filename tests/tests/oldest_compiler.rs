@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use baton_campaign::is_long;
 use baton_tests::{packages, root};
 
 /// The version that the library's manifest names.
@@ -255,8 +256,4 @@ fn the_library_keeps_to_what_rust_cuda_s_compiler_takes() {
         }
     }
     assert!(files > 60, "{files} files");
-}
-
-fn is_long() -> bool {
-    env::var_os("BATON_LONG").is_some_and(|value| value != "0")
 }

@@ -3,11 +3,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use baton_campaign::Campaign;
 use baton_model::litmus::{Condition, Term};
 use baton_model::{Options, Outcome, judge, outcomes};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::TestCaseError;
 
+use crate::random::runner;
 use crate::{narrow, simple};
 
 fn line() -> impl Strategy<Value = String> {
@@ -68,16 +70,10 @@ fn holds(condition: &Condition, outcome: &Outcome) -> bool {
     condition.evaluate(&value) == Some(true)
 }
 
-/// 120 programs, or 5000 in a long run.
 #[test]
 fn what_is_asked_for_is_found_if_it_is_there() {
-    let cases = if std::env::var_os("BATON_LONG").is_some() { 5000 } else { 120 };
-    let mut runner = TestRunner::new(Config {
-        cases,
-        max_global_rejects: cases * 20,
-        failure_persistence: None,
-        ..Config::default()
-    });
+    let campaign = Campaign::new("racing atomics whose values are searched by demand", 120, 5_000);
+    let mut runner = runner(&campaign);
     let (answered, open) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let result = runner.run(&program(), |text| {
         let fail = |error: &dyn std::fmt::Display| TestCaseError::fail(format!("{error}\n{text}"));

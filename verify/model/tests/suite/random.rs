@@ -214,7 +214,7 @@ fn is_small(text: &str) -> bool {
 }
 
 /// Runs a campaign of random programs.
-fn runner(campaign: &Campaign) -> TestRunner {
+pub fn runner(campaign: &Campaign) -> TestRunner {
     let cases = u32::try_from(campaign.cases()).expect("a number of programs");
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &campaign.seed_bytes());
     let config = Config {
