@@ -363,7 +363,7 @@ impl World<'_> {
             return Err(Fault::Misaligned { space: space_name(space), address, align });
         }
         match space {
-            MemSpace::Global | MemSpace::Generic if address & MULTIMEM != 0 => {
+            MemSpace::Global | MemSpace::Generic if address >> MULTIMEM.trailing_zeros() == 1 => {
                 Err(Fault::Multimem { address })
             }
             // On one device there is one replica, which its own address reaches as well.
