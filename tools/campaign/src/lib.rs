@@ -227,6 +227,8 @@ mod tests {
         let numbers: Vec<u64> = (0..1000).collect();
         let squares = campaign.each(&numbers, |n| n * n);
         assert_eq!(squares, numbers.iter().map(|n| n * n).collect::<Vec<_>>());
+        // It is no part of the record.
+        std::mem::forget(campaign);
     }
 
     #[test]
@@ -235,6 +237,7 @@ mod tests {
         let seeds: std::collections::HashSet<u64> =
             (0..10_000).map(|n| campaign.seed_of(n)).collect();
         assert_eq!(seeds.len(), 10_000);
+        std::mem::forget(campaign);
     }
 
     #[test]
