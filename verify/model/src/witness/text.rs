@@ -25,7 +25,7 @@ impl fmt::Display for Witness {
                 writeln!(f, "{}: {}", name.long(), pairs.join(", "))?;
             }
         }
-        for (name, value) in &self.finals {
+        for (name, value) in self.registers.iter().chain(&self.finals) {
             writeln!(f, "finally {name} = {value:#x}")?;
         }
         Ok(())
