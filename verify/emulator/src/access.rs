@@ -244,6 +244,10 @@ impl World<'_> {
             value = each(&value, |v| extend(v, n, true));
         }
         if access.strong && self.looks_in_vain(path, mask, &addresses, &value) {
+            // The value is not taken: the next access, an atomic perhaps, makes its own choice.
+            if let Some(detect) = &mut self.detect {
+                detect.forget_choices();
+            }
             return Ok(Flow::Blocked);
         }
         if self.detect.is_some() {
