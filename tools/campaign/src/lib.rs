@@ -98,10 +98,9 @@ impl Campaign {
         results.into_iter().map(|result| result.expect("each item has its result")).collect()
     }
 
-    /// The seed of one case, so that the order in which cases run does not matter.
-    pub fn seed_of(&self, case: u64) -> u64 {
-        // The steps of a multiplicative generator: neighbouring cases have little in common.
-        (self.seed() ^ case.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(case)
+    /// Random numbers for one case: its own, so that the order in which cases run does not matter.
+    pub fn random(&self, case: u64) -> Random {
+        Random(Random(self.seed()).next() ^ Random(!case).next())
     }
 
     /// The seed for generators that want 32 bytes.
@@ -124,6 +123,27 @@ impl Drop for Campaign {
         if let Err(error) = written.and_then(|mut file| file.write_all(line.as_bytes())) {
             eprintln!("{} is not recorded: {}: {error}", self.outcome.name, file.display());
         }
+    }
+}
+
+/// Random numbers that follow from a seed.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The next number.
+    #[expect(clippy::should_implement_trait, reason = "it has no end")]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// The next number, below `n`; 0 if `n` is.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.next() as usize % n.max(1)
     }
 }
 
@@ -232,11 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn cases_have_seeds_of_their_own() {
+    fn cases_have_random_numbers_of_their_own() {
         let campaign = Campaign::new("seeds", 1, 1);
-        let seeds: std::collections::HashSet<u64> =
-            (0..10_000).map(|n| campaign.seed_of(n)).collect();
-        assert_eq!(seeds.len(), 10_000);
+        let first: std::collections::HashSet<u64> =
+            (0..10_000).map(|n| campaign.random(n).next()).collect();
+        assert_eq!(first.len(), 10_000);
+        assert_eq!(campaign.random(7).next(), campaign.random(7).next());
         std::mem::forget(campaign);
     }
 

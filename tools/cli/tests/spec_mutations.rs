@@ -7,27 +7,11 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use baton_campaign::Campaign;
+use baton_campaign::{Campaign, Random};
 use baton_cli::commands::check::spec::Spec;
 
 /// What one description may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.next() as usize % n.max(1)
-    }
-}
 
 const PIECES: [&str; 24] = [
     "0",
@@ -105,7 +89,7 @@ fn broken_descriptions_are_errors_with_a_place_and_a_way_out() {
     let campaign = Campaign::new("changed launch descriptions", 5_000, 3_000_000);
     let numbers: Vec<u64> = (0..campaign.cases()).collect();
     let usable = campaign.each(&numbers, |&number| {
-        let mut random = Random(campaign.seed_of(number));
+        let mut random = campaign.random(number);
         let text = mutate(
             &corpus[random.below(corpus.len())],
             &corpus[random.below(corpus.len())],

@@ -2,7 +2,7 @@
 //! and run, and whatever is wrong with them is an error. A long campaign tries many more; the fuzz
 //! targets in `fuzz/` do the same without end.
 
-use baton_campaign::Campaign;
+use baton_campaign::{Campaign, Random};
 use baton_emulator::{Launch, Machine, Options, Program};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,22 +12,6 @@ use std::time::{Duration, Instant};
 /// Thread-instructions of a run, and the time that one may take.
 const STEPS: u64 = 200_000;
 const PATIENCE: Duration = Duration::from_secs(20);
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.next() as usize % n.max(1)
-    }
-}
 
 fn corpus() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -150,7 +134,7 @@ fn changed_programs_end_with_an_answer() {
     let campaign = Campaign::new("changed programs on the emulator", 1_500, 200_000);
     let rounds: Vec<u64> = (0..campaign.cases()).collect();
     let refused = campaign.each(&rounds, |&round| {
-        let mut random = Random(campaign.seed_of(round));
+        let mut random = campaign.random(round);
         let text = &corpus[random.below(corpus.len())];
         let other = &corpus[random.below(corpus.len())];
         let mutant = mutate(text, other, &mut random);
