@@ -22,8 +22,9 @@
 //! these need more: `.shared::cta`: PTX 7.8. `.shared::cluster`: PTX 7.8, sm_90. `.cluster`: PTX 7.8,
 //! sm_90. Below sm_90 there is no `fence.acquire` and no `fence.release`; `fence.acq_rel` serves.
 //!
-//! All forms, by mnemonic, are listed in [`forms`]. Those of [`cached`], [`tcgen05_mma_full`] and [`vector`] are
-//! compiled for the device with the feature `every-form` only: they are many, and rarely needed.
+//! All forms, by mnemonic, are listed in [`forms`]. Those of [`cached`], [`tcgen05_mma_full`] and [`vector`], and
+//! of [`wgmma`] the odd multiples of 8 beyond N = 128, are compiled for the device with the feature `every-form`
+//! only: they are many, and rarely needed.
 //!
 //! Off the `nvptx64` target the functions type-check and panic when called.
 

@@ -36,6 +36,22 @@ pub enum PairName {
     U8U8,
 }
 
+#[cfg(target_arch = "nvptx64")]
+impl PairName {
+    /// How many of the seven bits behind the sign are A's and B's exponents, of a pair of 8-bit floats: the digits of their
+    /// names, so that one text serves the four pairs.
+    const fn exponents(self) -> [u32; 2] {
+        match self {
+            Self::E4m3E4m3 => [4, 4],
+            Self::E4m3E5m2 => [4, 5],
+            Self::E5m2E4m3 => [5, 4],
+            Self::E5m2E5m2 => [5, 5],
+            // Their names have no such digits, and the text of their instructions does not ask.
+            _ => [0, 0],
+        }
+    }
+}
+
 /// The element types of A and B.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what wgmma multiplies",
@@ -105,7 +121,7 @@ pub mod pair {
 #[diagnostic::on_unimplemented(
     message = "wgmma cannot accumulate `{P}` in `{Self}` (rule D14)",
     label = "expected `[f32; N / 2]`, `[f16x2; N / 4]` or `[i32; N / 2]` for a tile 64 × N",
-    note = "PTX ISA, wgmma.mma_async: N is a multiple of 8 up to 256 (of 16 beyond 32, with 8-bit integers); f16 accumulates f16 and 8-bit floats, s32 the 8-bit integers, f32 the others"
+    note = "PTX ISA, wgmma.mma_async: N is a multiple of 8 up to 256 (of 16 beyond 32, with 8-bit integers); f16 accumulates f16 and 8-bit floats, s32 the 8-bit integers, f32 the others; odd multiples of 8 beyond 128 need baton's feature `every-form`"
 )]
 pub trait Accumulator<P: Pair>: sealed::Array + Copy {
     /// The width of the tile.

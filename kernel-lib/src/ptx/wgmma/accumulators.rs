@@ -31,9 +31,11 @@ macro_rules! accumulators {
                                 ),
                                 "}}",
                                 // The constants are there for the pairs that have them.
-                                "// {na} {nb} {ta} {tb}",
+                                "// {na} {nb} {ta} {tb} {ea} {ma} {eb} {mb}",
                                 accumulate = in(reg32) accumulate as u32, a = in(reg64) a, b = in(reg64) b,
                                 na = const 1 - 2 * (NA as i32), nb = const 1 - 2 * (NB as i32), ta = const TA, tb = const TB,
+                                ea = const P::NAME.exponents()[0], ma = const 7 - P::NAME.exponents()[0],
+                                eb = const P::NAME.exponents()[1], mb = const 7 - P::NAME.exponents()[1],
                                 $($r = inout(reg32) $r,)*
                                 options(nostack)
                             )
@@ -62,9 +64,11 @@ macro_rules! accumulators {
                                     comma!($($r)*), "}}, {{{a0}, {a1}, {a2}, {a3}}}, {b}, accumulate", $end, ";"
                                 ),
                                 "}}",
-                                "// {na} {nb} {tb}",
+                                "// {na} {nb} {tb} {ea} {ma} {eb} {mb}",
                                 accumulate = in(reg32) accumulate as u32, b = in(reg64) b,
                                 na = const 1 - 2 * (NA as i32), nb = const 1 - 2 * (NB as i32), tb = const TB,
+                                ea = const P::NAME.exponents()[0], ma = const 7 - P::NAME.exponents()[0],
+                                eb = const P::NAME.exponents()[1], mb = const 7 - P::NAME.exponents()[1],
                                 a0 = in(reg32) a[0], a1 = in(reg32) a[1], a2 = in(reg32) a[2], a3 = in(reg32) a[3],
                                 $($r = inout(reg32) $r,)*
                                 options(nostack)
@@ -145,10 +149,9 @@ macro_rules! into_f32 {
             code::F16 => $emit!("k16" ".f32.f16.f16" $t),
             code::BF16 => $emit!("k16" ".f32.bf16.bf16" $t),
             code::TF32 => $emit!("k8" ".f32.tf32.tf32" ", {na}, {nb}"),
-            code::E4M3E4M3 => $emit!("k32" ".f32.e4m3.e4m3" ", {na}, {nb}"),
-            code::E4M3E5M2 => $emit!("k32" ".f32.e4m3.e5m2" ", {na}, {nb}"),
-            code::E5M2E4M3 => $emit!("k32" ".f32.e5m2.e4m3" ", {na}, {nb}"),
-            code::E5M2E5M2 => $emit!("k32" ".f32.e5m2.e5m2" ", {na}, {nb}"),
+            code::E4M3E4M3 | code::E4M3E5M2 | code::E5M2E4M3 | code::E5M2E5M2 => {
+                $emit!("k32" ".f32.e{ea}m{ma}.e{eb}m{mb}" ", {na}, {nb}")
+            }
             // No integers implement `IntoF32`.
             _ => core::hint::unreachable_unchecked(),
         }
@@ -159,10 +162,9 @@ macro_rules! into_f16 {
     ($emit:ident $P:ident $t:literal) => {
         match const { $P::NAME as u8 } {
             code::F16 => $emit!("k16" ".f16.f16.f16" $t),
-            code::E4M3E4M3 => $emit!("k32" ".f16.e4m3.e4m3" ", {na}, {nb}"),
-            code::E4M3E5M2 => $emit!("k32" ".f16.e4m3.e5m2" ", {na}, {nb}"),
-            code::E5M2E4M3 => $emit!("k32" ".f16.e5m2.e4m3" ", {na}, {nb}"),
-            code::E5M2E5M2 => $emit!("k32" ".f16.e5m2.e5m2" ", {na}, {nb}"),
+            code::E4M3E4M3 | code::E4M3E5M2 | code::E5M2E4M3 | code::E5M2E5M2 => {
+                $emit!("k32" ".f16.e{ea}m{ma}.e{eb}m{mb}" ", {na}, {nb}")
+            }
             // No others implement `IntoF16`.
             _ => core::hint::unreachable_unchecked(),
         }
@@ -239,9 +241,16 @@ impl Register for i32 {
 }
 
 /// Implements [`Accumulator`] for each width: `N length + registers` adds registers to those of the
-/// widths before.
+/// widths before. Those marked `rare` cost most and are used least, so the device has them with `every-form` only.
 macro_rules! widths {
     ($kind:tt [$($r:ident)*]) => {};
+    ($kind:tt [$($r:ident)*] rare $n:literal $len:literal + $($new:ident)*; $($rest:tt)*) => {
+        #[cfg(any(feature = "every-form", not(target_arch = "nvptx64")))]
+        const _: () = {
+            accumulators!($kind $n $len [$($r)* $($new)*]);
+        };
+        widths!($kind [$($r)* $($new)*] $($rest)*);
+    };
     ($kind:tt [$($r:ident)*] $n:literal $len:literal + $($new:ident)*; $($rest:tt)*) => {
         accumulators!($kind $n $len [$($r)* $($new)*]);
         widths!($kind [$($r)* $($new)*] $($rest)*);
@@ -266,21 +275,21 @@ widths! {
     112 56 + r52 r53 r54 r55;
     120 60 + r56 r57 r58 r59;
     128 64 + r60 r61 r62 r63;
-    136 68 + r64 r65 r66 r67;
+    rare 136 68 + r64 r65 r66 r67;
     144 72 + r68 r69 r70 r71;
-    152 76 + r72 r73 r74 r75;
+    rare 152 76 + r72 r73 r74 r75;
     160 80 + r76 r77 r78 r79;
-    168 84 + r80 r81 r82 r83;
+    rare 168 84 + r80 r81 r82 r83;
     176 88 + r84 r85 r86 r87;
-    184 92 + r88 r89 r90 r91;
+    rare 184 92 + r88 r89 r90 r91;
     192 96 + r92 r93 r94 r95;
-    200 100 + r96 r97 r98 r99;
+    rare 200 100 + r96 r97 r98 r99;
     208 104 + r100 r101 r102 r103;
-    216 108 + r104 r105 r106 r107;
+    rare 216 108 + r104 r105 r106 r107;
     224 112 + r108 r109 r110 r111;
-    232 116 + r112 r113 r114 r115;
+    rare 232 116 + r112 r113 r114 r115;
     240 120 + r116 r117 r118 r119;
-    248 124 + r120 r121 r122 r123;
+    rare 248 124 + r120 r121 r122 r123;
     256 128 + r124 r125 r126 r127;
 }
 
@@ -302,21 +311,21 @@ widths! {
     112 28 + r26 r27;
     120 30 + r28 r29;
     128 32 + r30 r31;
-    136 34 + r32 r33;
+    rare 136 34 + r32 r33;
     144 36 + r34 r35;
-    152 38 + r36 r37;
+    rare 152 38 + r36 r37;
     160 40 + r38 r39;
-    168 42 + r40 r41;
+    rare 168 42 + r40 r41;
     176 44 + r42 r43;
-    184 46 + r44 r45;
+    rare 184 46 + r44 r45;
     192 48 + r46 r47;
-    200 50 + r48 r49;
+    rare 200 50 + r48 r49;
     208 52 + r50 r51;
-    216 54 + r52 r53;
+    rare 216 54 + r52 r53;
     224 56 + r54 r55;
-    232 58 + r56 r57;
+    rare 232 58 + r56 r57;
     240 60 + r58 r59;
-    248 62 + r60 r61;
+    rare 248 62 + r60 r61;
     256 64 + r62 r63;
 }
 
