@@ -233,8 +233,8 @@ fn modules() -> Vec<(PathBuf, String)> {
         let inside = path.strip_prefix(&source).expect("below the folder").with_extension("");
         let mut parts: Vec<_> =
             inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        // What these folders' modules are re-exported from, or what the file itself is.
-        let reexported = ["protocol", "wgmma"].contains(&&*parts[0]) && parts.len() > 1;
+        // The modules of the typed layer's folders are private and re-exported from those above.
+        let reexported = parts[0] != "ptx" && parts.len() > 1;
         if reexported || parts.last().is_some_and(|part| part == "mod") {
             parts.truncate(parts.len() - 1);
         }

@@ -1,0 +1,308 @@
+//! One accumulator while one side holds it, and what each state of it allows.
+
+use core::marker::PhantomData;
+
+use crate::dropped::{Accumulator, Hand};
+use crate::path::{
+    AfterThreadSync, BeforeThreadSync, ByMma, Full, LoadUnderWay, Loading, LoadsEnded,
+    MatrixWritable, MmaCompleted, ReadByMma, Ready, Released, StoreUnderWay, StoresEnded, Storing,
+};
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCta, Tmem};
+use crate::ptx::tcgen05::Group1;
+use crate::require;
+use crate::scope::Cta as CtaScope;
+use crate::sem::Release;
+use crate::shared_access::check;
+use crate::stages::{DrainsLike, Ring, Slot};
+use crate::staging::HandBack;
+use crate::token::{
+    Brand, FourWarps, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed,
+};
+
+use super::Operands;
+
+/// One accumulator, held by one side, in a state of [`crate::path`]; `V` holds the registers of a load under way.
+///
+/// It borrows its end of the ring (`'e`): while somebody holds an accumulator, the end cannot
+/// [finish](super::AccProducer::finish), and no proof says that its instructions are over.
+#[must_use = "an accumulator that is not handed on stops the ring"]
+pub struct Acc<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V = ()> {
+    /// Barrier on which this side hands the accumulator on.
+    next: Addr<SharedCta>,
+    tensor: Addr<Tmem>,
+    started: bool,
+    values: V,
+    hand: Hand<Accumulator>,
+    /// The consuming end's note that something was stored.
+    stored: Option<&'e mut bool>,
+    brand: Brand<'k>,
+    field: Marks<(Tag, S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
+    Acc<'e, 'k, Tag, S, State, ROWS, COLS, V>
+{
+    #[inline(always)]
+    pub(super) fn new(
+        next: Addr<SharedCta>,
+        tensor: Addr<Tmem>,
+        values: V,
+        stored: Option<&'e mut bool>,
+    ) -> Self {
+        Acc {
+            next,
+            tensor,
+            started: false,
+            values,
+            hand: Hand::new(),
+            stored,
+            brand: PhantomData,
+            field: PhantomData,
+            stays: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn become_state<Next, W>(self, values: W) -> (Acc<'e, 'k, Tag, S, Next, ROWS, COLS, W>, V) {
+        self.hand.settle();
+        (Acc::new(self.next, self.tensor, values, self.stored), self.values)
+    }
+
+    /// Issues the matrix instructions that add the product of the stage's two tiles: A is `ROWS` × K, B is
+    /// `COLS` × K, both K-major, and the accumulator becomes (or grows by) A · Bᵀ.
+    ///
+    /// # PTX
+    /// One `tcgen05.mma.cta_group::1.kind::f16` for each 16 columns of K, PTX 8.6, sm_100a (ISA 9.7.16.10.9). They
+    /// are a pipelined pair with each other (same accumulator and shape, ISA 9.7.16.6.2).
+    #[inline(always)]
+    pub fn mma<T, RingTag, R, RS>(
+        &mut self,
+        thread: &mut T,
+        stage: Slot<'k, RingTag, R, RS, Full>,
+    ) -> Slot<'k, RingTag, R, RS, ReadByMma>
+    where
+        T: SameSet<S> + SameSet<RS> + SingleThread,
+        State: MatrixWritable,
+        R: Ring<Drain: DrainsLike<ByMma>>,
+        R::Data: Operands<ROWS, COLS>,
+        RS: Set,
+    {
+        let _ = thread;
+        // SAFETY: one thread; the stage was acquired and its contents are the async proxy's or fenced for it; the
+        // accumulator is this thread's, and the instructions into it are issued in order. The stage goes back
+        // by this thread's commit, or not at all.
+        unsafe {
+            R::Data::issue(self.tensor, stage.data(), self.started);
+            self.started = true;
+            stage.read_by_mma()
+        }
+    }
+
+    /// Hands the accumulator to the consumer once its matrix instructions have completed.
+    ///
+    /// # PTX
+    /// `tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64`, PTX 8.6, sm_100a (ISA 9.7.16.10.1); it
+    /// contains `tcgen05.fence::before_thread_sync`.
+    #[inline(always)]
+    pub fn commit<T>(
+        self, // D5: only the commit hands the accumulator on
+        thread: &mut T,
+    ) where
+        T: SameSet<S> + SingleThread,
+        State: MatrixWritable,
+    {
+        let _ = thread;
+        // SAFETY: the full barrier expects one arrival a phase.
+        unsafe { ptx::tcgen05::commit::<Group1, SharedCta>(self.next) };
+        self.hand.settle();
+    }
+
+    /// Orders what follows behind what the barrier observed.
+    ///
+    /// # PTX
+    /// `tcgen05.fence::after_thread_sync`, PTX 8.6, sm_100a (ISA 9.7.16.11.1). No instruction in SASS; it binds the
+    /// compiler and the memory model.
+    #[inline(always)]
+    pub fn fence_after_thread_sync<T>(
+        self,
+        warpgroup: &mut T,
+    ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
+    where
+        T: SameSet<S>,
+        State: MmaCompleted + LoadsEnded,
+    {
+        let _ = warpgroup;
+        ptx::tcgen05::fence_after_thread_sync();
+        self.become_state(()).0
+    }
+
+    /// Begins to load `W` columns from `col` on: each thread gets its own row. Traps when they are not all in the
+    /// accumulator.
+    ///
+    /// # PTX
+    /// `tcgen05.ld.sync.aligned.32x32b.xW.b32`, W a power of two from 1 to 128, PTX 8.6, sm_100a (ISA 9.7.16.8.3).
+    #[inline(always)]
+    pub fn ld<const W: usize>(
+        self, // D3: the accumulator comes back from `wait_ld`
+        warpgroup: &mut impl LoadsRows<S>,
+        col: u32,
+    ) -> Acc<'e, 'k, Tag, S, Loading, ROWS, COLS, [u32; W]>
+    where
+        State: MmaCompleted + AfterThreadSync + LoadsEnded + StoresEnded,
+        [u32; W]: ptx::tcgen05::Registers,
+    {
+        let last = const {
+            require(W <= COLS, "rule D14: a load is at most as wide as the accumulator");
+            (COLS - W) as u32
+        };
+        // Not `col + W`: the sum could wrap.
+        check(col <= last);
+        // Warp `i` of the warpgroup reaches lanes 32 i to 32 i + 31 (rule D12).
+        let lane = (warpgroup.rank() / WARP) * WARP;
+        let at = Addr::from_raw(self.tensor.raw() + (lane << 16) + col);
+        // SAFETY: all lanes of the warp are here; the accumulator is complete, ordered, and in bounds.
+        let values = unsafe { ptx::tcgen05::ld_32x32b::<[u32; W]>(at) };
+        self.become_state(values).0
+    }
+
+    /// Begins to store `W` columns from `col` on: each thread writes its own row. Traps when they are not all in the
+    /// accumulator. What is stored is what the next matrix instructions add to, where the producer
+    /// [keeps](Self::keep) it.
+    ///
+    /// # PTX
+    /// `tcgen05.st.sync.aligned.32x32b.xW.b32`, W a power of two from 1 to 128, PTX 8.6, sm_100a (ISA 9.7.16.8.4).
+    #[inline(always)]
+    pub fn st<const W: usize>(
+        mut self, // D4: the accumulator comes back from `wait_st`
+        warpgroup: &mut impl LoadsRows<S>,
+        col: u32,
+        values: [f32; W],
+    ) -> Acc<'e, 'k, Tag, S, Storing, ROWS, COLS>
+    where
+        State: MmaCompleted + AfterThreadSync + LoadsEnded + StoresEnded,
+        [u32; W]: ptx::tcgen05::Registers,
+    {
+        let last = const {
+            require(W <= COLS, "rule D14: a store is at most as wide as the accumulator");
+            (COLS - W) as u32
+        };
+        check(col <= last);
+        // As for `ld`.
+        let lane = (warpgroup.rank() / WARP) * WARP;
+        let at = Addr::from_raw(self.tensor.raw() + (lane << 16) + col);
+        // SAFETY: all lanes of the warp are here; the accumulator is complete, ordered and in bounds, and the set's.
+        unsafe { ptx::tcgen05::st_32x32b::<[u32; W]>(at, values.map(f32::to_bits)) };
+        if let Some(stored) = self.stored.as_deref_mut() {
+            *stored = true;
+        }
+        self.become_state(()).0
+    }
+
+    /// Waits for the store.
+    ///
+    /// # PTX
+    /// `tcgen05.wait::st.sync.aligned`, PTX 8.6, sm_100a (ISA 9.7.16.8.5).
+    #[inline(always)]
+    pub fn wait_st<T>(self, warpgroup: &mut T) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
+    where
+        T: SameSet<S>,
+        State: StoreUnderWay,
+    {
+        let _ = warpgroup;
+        // SAFETY: all lanes of the warp are here, by the token.
+        unsafe { ptx::tcgen05::wait_st() };
+        self.become_state(()).0
+    }
+
+    /// Adds to what the accumulator holds, as the consumer of the last round left it, and not to zero.
+    #[inline(always)]
+    pub fn keep(mut self) -> Self
+    where
+        State: MatrixWritable,
+    {
+        self.started = true;
+        self
+    }
+
+    /// Orders the ended loads before the next hand-over.
+    ///
+    /// # PTX
+    /// `tcgen05.fence::before_thread_sync`, PTX 8.6, sm_100a (ISA 9.7.16.11.1). No instruction in SASS.
+    #[inline(always)]
+    pub fn fence_before_thread_sync<T>(
+        self,
+        warpgroup: &mut T,
+    ) -> Acc<'e, 'k, Tag, S, Released, ROWS, COLS>
+    where
+        T: SameSet<S>,
+        State: MmaCompleted + LoadsEnded + StoresEnded,
+    {
+        let _ = warpgroup;
+        ptx::tcgen05::fence_before_thread_sync();
+        self.become_state(()).0
+    }
+
+    /// Hands the drained accumulator back to the producer.
+    ///
+    /// # PTX
+    /// The set's barrier, then `mbarrier.arrive.release.cta` by one lane on the empty barrier.
+    #[inline(always)]
+    pub fn release<T>(
+        self, // D2: the accumulator is the producer's now
+        warpgroup: &mut T,
+    ) where
+        T: SameSet<S>,
+        State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
+    {
+        warpgroup.barrier();
+        // SAFETY: the set's barrier stands before.
+        warpgroup.lead(unsafe { self.arrival() });
+    }
+}
+
+impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> sealed::Sealed
+    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
+{
+}
+impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> HandBack<S>
+    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
+where
+    State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
+{
+    #[inline(always)]
+    unsafe fn arrival(self) -> impl FnOnce() {
+        let empty = self.next;
+        self.hand.settle();
+        // SAFETY: the empty barrier expects one arrival a phase; every thread's loads have ended and are fenced.
+        move || unsafe { _ = ptx::mbarrier::arrive::<Release, CtaScope>(empty) }
+    }
+}
+
+/// The warpgroup that holds the accumulator's end.
+pub trait LoadsRows<S>: SameSet<S> + FourWarps {}
+impl<S, T: SameSet<S> + FourWarps> LoadsRows<S> for T {}
+
+impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize>
+    Acc<'e, 'k, Tag, S, State, ROWS, COLS, [u32; W]>
+{
+    /// Waits for the load, and gives the accumulator back with the values: no value exists before.
+    ///
+    /// # PTX
+    /// `tcgen05.wait::ld.sync.aligned`, PTX 8.6, sm_100a (ISA 9.7.16.8.5). The registers pass through it, so that no
+    /// use moves above.
+    #[inline(always)]
+    pub fn wait_ld<T>(self, warpgroup: &mut T) -> (Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>, [f32; W])
+    where
+        T: SameSet<S>,
+        State: LoadUnderWay,
+        [u32; W]: ptx::tcgen05::Registers,
+    {
+        let _ = warpgroup;
+        let (acc, values) = self.become_state(());
+        // SAFETY: all lanes of the warp are here, by the token.
+        let values = unsafe { ptx::tcgen05::wait_ld_of(values) };
+        (acc, values.map(f32::from_bits))
+    }
+}

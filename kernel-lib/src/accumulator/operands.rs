@@ -1,0 +1,153 @@
+//! What the tensor core multiplies: the tiles of a stage, as matrix and instruction descriptors say it.
+
+use crate::float::{bf16, f16};
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCta, Tmem};
+use crate::ptx::tcgen05::{CtaGroup, Group1, kind};
+use crate::tile::{BulkTile, Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
+
+/// Element types of `kind::f16`.
+pub trait MmaElement: Element {
+    /// Its number in the instruction descriptor (ISA 9.7.16.4.2).
+    const FORMAT: u32;
+}
+impl MmaElement for f16 {
+    const FORMAT: u32 = 0;
+}
+impl MmaElement for bf16 {
+    const FORMAT: u32 = 1;
+}
+
+/// A pair of K-major tiles whose product is an accumulator of `M` × `N`.
+///
+/// # Safety
+/// `issue` reads the two tiles at their places and writes the accumulator, nothing else.
+#[diagnostic::on_unimplemented(
+    message = "the product of `{Self}` is not an accumulator of {M} × {N}",
+    label = "shapes or types do not fit",
+    note = "rule D14: `tcgen05.mma` multiplies an M × K tile by an N × K tile of the same type, bf16 or f16, into M × N \
+            (PTX ISA 9.7.16.2.1)",
+    note = "a stage for it is `(Tile<bf16, {M}, K>, Tile<bf16, {N}, K>)`"
+)]
+pub unsafe trait Operands<const M: usize, const N: usize> {
+    /// # Safety
+    /// 1. One thread calls it, for an accumulator that is its own and a stage whose contents the async proxy may
+    ///    read until this thread's next commit completes.
+    #[doc(hidden)]
+    unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool);
+}
+
+/// Bytes of K that one instruction takes from each row: 16 elements of two bytes.
+const K_BYTES: u32 = 32;
+
+/// The matrix descriptor of a K-major tile in the 128-byte swizzle, without its address (ISA 9.7.16.4.1): stride
+/// between groups of eight rows 1024 bytes, the fixed bit pattern, swizzle mode 2.
+const DESCRIPTOR: u64 = (1024 >> 4) << 32 | 0b001 << 46 | 2 << 61;
+
+/// The descriptor of what begins at `address`.
+#[inline(always)]
+fn descriptor(address: Addr<SharedCta>) -> u64 {
+    DESCRIPTOR | ((address.raw() as u64 & 0x3_FFFF) >> 4)
+}
+
+/// The instruction descriptor of `kind::f16` with f32 accumulation (ISA 9.7.16.4.2).
+pub(crate) const fn instruction<E: MmaElement>(m: usize, n: usize) -> u32 {
+    1 << 4 | E::FORMAT << 7 | E::FORMAT << 10 | (n as u32 >> 3) << 17 | (m as u32 >> 4) << 24
+}
+
+/// Stages of which the CTAs of a cluster load one half, or both, for all of them, hold the same tiles at the same places.
+macro_rules! loaded_for_all {
+    ($(($a:ty, $b:ty) $($ctas:ident)*;)*) => {$(
+        // SAFETY: the tiles themselves.
+        #[diagnostic::do_not_recommend]
+        unsafe impl<E: MmaElement, const M: usize, const N: usize, const K: usize, $(const $ctas: u32),*> Operands<M, N> for ($a, $b) {
+            #[inline(always)]
+            unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    <(Tile<E, M, K>, Tile<E, N, K>) as Operands<M, N>>::issue(accumulator, stage, accumulate)
+                }
+            }
+        }
+    )*};
+}
+loaded_for_all! {
+    (ToAll<Tile<E, M, K>, A>, Tile<E, N, K>) A;
+    (Tile<E, M, K>, ToAll<Tile<E, N, K>, B>) B;
+    (ToAll<Tile<E, M, K>, A>, ToAll<Tile<E, N, K>, B>) A B;
+}
+
+// SAFETY: the instructions read the two tiles and write the accumulator.
+unsafe impl<E: MmaElement, const M: usize, const N: usize, const K: usize> Operands<M, N>
+    for (Tile<E, M, K>, Tile<E, N, K>)
+{
+    #[inline(always)]
+    unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool) {
+        let idesc = const { instruction::<E>(M, N) };
+        // SAFETY: the caller's promise.
+        unsafe { multiply::<Group1, E, M, N, K>(accumulator, stage, idesc, accumulate) }
+    }
+}
+
+/// Issues the instructions, described by `idesc`, that multiply the two K-major tiles of a stage: `M` rows of A, and behind them
+/// `N` rows of B. With `Group2` these are the tiles of one CTA, and the peer's lie at the same places.
+///
+/// # Safety
+/// 1. As for [`Operands::issue`]; with `Group2` the stage is that of both CTAs.
+#[inline(always)]
+pub(crate) unsafe fn multiply<
+    G: CtaGroup,
+    E: MmaElement,
+    const M: usize,
+    const N: usize,
+    const K: usize,
+>(
+    accumulator: Addr<Tmem>,
+    stage: Addr<SharedCta>,
+    idesc: u32,
+    accumulate: bool,
+) {
+    let a = descriptor(stage);
+    let b = descriptor(stage.offset(
+        <Tile<E, M, K> as StageData>::BYTES.next_multiple_of(<Tile<E, N, K> as StageData>::ALIGN),
+    ));
+    let steps = const { PANEL_ROW_BYTES as u32 / K_BYTES };
+    let mut panel = 0;
+    while panel < <Tile<E, M, K> as BulkTile>::PANELS {
+        let mut step = 0;
+        while step < steps {
+            let a_at = (panel * (M * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
+            let b_at = (panel * (N * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
+            // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not overflow.
+            unsafe {
+                ptx::tcgen05::mma::<G, kind::F16>(
+                    accumulator,
+                    a + a_at as u64,
+                    b + b_at as u64,
+                    idesc,
+                    accumulate || panel > 0 || step > 0,
+                )
+            };
+            step += 1;
+        }
+        panel += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instruction_descriptor_is_the_documented_bit_pattern() {
+        // bf16 × bf16 → f32, M = 128 (8 << 24), N = 256 (32 << 17): fields counted by hand from the ISA's table.
+        assert_eq!(instruction::<bf16>(128, 256), 0x0840_0490);
+        assert_eq!(instruction::<f16>(128, 64), 0x0810_0010);
+    }
+
+    #[test]
+    fn matrix_descriptor_is_the_documented_bit_pattern() {
+        // Stride 64 in units of 16 bytes at bit 32, 0b001 at bit 46, 128-byte swizzle (2) at bit 61.
+        assert_eq!(DESCRIPTOR, 0x4000_4040_0000_0000);
+    }
+}

@@ -1,0 +1,233 @@
+//! The two ends of a ring: each keeps its own cursor, and takes stages in their order.
+
+use core::marker::PhantomData;
+
+use crate::cursor::Cursor;
+use crate::path::{Empty, Full, PollConfirmed, Polled};
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCta};
+use crate::scope::{Cluster, Cta as CtaScope};
+use crate::sem::Acquire;
+use crate::tile::Elements;
+use crate::token::{Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads};
+
+use super::{Drain, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase_of};
+
+/// A ring that has been claimed and not yet split into its ends.
+pub struct StagesPart<'k, Tag, R> {
+    base: Addr<SharedCta>,
+    brand: Brand<'k>,
+    field: Marks<(Tag, R)>,
+}
+
+impl<'k, Tag, R> StagesPart<'k, Tag, R> {
+    #[inline(always)]
+    pub(super) fn new(base: Addr<SharedCta>) -> Self {
+        StagesPart { base, brand: PhantomData, field: PhantomData }
+    }
+}
+
+impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
+    /// The two ends. Which set of threads holds an end follows from its first use.
+    #[inline(always)]
+    pub fn split<P: Set, C: Set, const N: u32>(
+        self, // C2: a ring is split once, so each end exists once for each thread
+    ) -> (Producer<'k, Tag, R, P, N>, Consumer<'k, Tag, R, C, N>)
+    where
+        R: RingOf<N>,
+    {
+        (
+            Producer {
+                base: self.base,
+                cursor: Cursor::start(),
+                brand: PhantomData,
+                field: PhantomData,
+            },
+            Consumer {
+                base: self.base,
+                cursor: Cursor::start(),
+                brand: PhantomData,
+                field: PhantomData,
+            },
+        )
+    }
+}
+
+/// The end of a ring that fills stages. `Send`, so that it moves into a role; one for each thread of the set.
+pub struct Producer<'k, Tag, R, S, const N: u32> {
+    base: Addr<SharedCta>,
+    cursor: Cursor<N>,
+    brand: Brand<'k>,
+    field: Marks<(Tag, R, S)>,
+}
+
+/// The end of a ring that drains stages.
+pub struct Consumer<'k, Tag, R, S, const N: u32> {
+    base: Addr<SharedCta>,
+    cursor: Cursor<N>,
+    brand: Brand<'k>,
+    field: Marks<(Tag, R, S)>,
+}
+
+impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
+    /// Waits until the next stage has been handed back, and takes it.
+    ///
+    /// # PTX
+    /// A loop over `mbarrier.try_wait.parity.acquire.cta.shared::cta.b64` on the empty barrier; at once on the
+    /// first lap. PTX 7.8, sm_90 (ISA 9.7.13.15.16).
+    #[inline(always)]
+    pub fn acquire<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Empty> {
+        let _ = set;
+        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled());
+        // SAFETY: the ring's barrier, initialised by the claim.
+        unsafe { wait_phase_of::<R>(slot.empty(), self.cursor.emptied()) };
+        if R::PEERS > 1 && R::Drain::GENERIC {
+            // Peers have read by ordinary loads what this thread's copies overwrite: each ran the fence, and so does this CTA,
+            // because the text leaves open which of the two counts (docs/memory-model.md).
+            ptx::fence::fence_proxy_async();
+        }
+        self.cursor.advance();
+        slot
+    }
+
+    /// Ends the producer: waits until every bulk copy that it began has landed, so that the CTA may exit (rule
+    /// B9). Costs nothing where threads fill the ring.
+    #[inline(always)]
+    pub fn finish<T: SameSet<S>>(
+        self, // B9: after this no bulk copy is begun
+        set: &mut T,
+    ) -> <R::Fill as Fill>::Closed<'k, Tag> {
+        let _ = set;
+        if R::Fill::ASYNCHRONOUS {
+            self.wait_fills();
+        }
+        if (R::PEERS > 1 || R::Drain::PAIR) && R::Drain::ASYNCHRONOUS {
+            self.wait_drains();
+        }
+        // SAFETY: every fill of every stage has been observed, and this end is consumed.
+        unsafe { <R::Fill as Fill>::Closed::conjure() }
+    }
+}
+
+impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
+    /// Waits until the last fill of every stage has completed.
+    #[inline(always)]
+    pub(crate) fn wait_fills(&self) {
+        let mut index = 0;
+        while index < ptx::opaque(N) {
+            let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
+            // SAFETY: the ring's barrier; nobody but this producer begins its next phase.
+            unsafe { wait_phase_of::<R>(full, self.cursor.last_fill(index)) };
+            index += 1;
+        }
+    }
+}
+
+impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
+    /// Waits until every stage has been handed back, by all CTAs: their commits arrive here without a thread of theirs, and this
+    /// CTA has to be there (rule F3).
+    #[inline(always)]
+    fn wait_drains(mut self) {
+        let mut stage = 0;
+        while stage < ptx::opaque(N) {
+            let empty = (R::STRIDE + MBARRIER) * R::STAGES + self.cursor.index() * MBARRIER;
+            // SAFETY: the ring's barrier, initialised by the claim.
+            unsafe { wait_phase_of::<R>(self.base.offset(empty), self.cursor.emptied()) };
+            self.cursor.advance();
+            stage += 1;
+        }
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
+    /// Waits until the next stage has been filled, and takes it. Each thread of the set waits itself.
+    ///
+    /// # PTX
+    /// A loop over `mbarrier.try_wait.parity.acquire.cta.shared::cta.b64` on the full barrier. PTX 7.8, sm_90
+    /// (ISA 9.7.13.15.16); the phase covers the bytes of bulk copies (`complete_tx`, ISA 9.7.9.25.2).
+    #[inline(always)]
+    pub fn wait<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Full> {
+        let _ = set;
+        // SAFETY: the ring's barrier, initialised by the claim.
+        unsafe { wait_phase_of::<R>(self.full(), self.cursor.filled()) };
+        self.take()
+    }
+
+    /// The full barrier of the next stage.
+    #[inline(always)]
+    fn full(&self) -> Addr<SharedCta> {
+        self.base.offset(R::STRIDE * R::STAGES + self.cursor.index() * MBARRIER)
+    }
+
+    /// Takes the next stage, whose phase was observed, and goes on.
+    #[inline(always)]
+    fn take(&mut self) -> Slot<'k, Tag, R, S, Full> {
+        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled());
+        self.cursor.advance();
+        slot
+    }
+
+    /// Asks once whether the next stage has been filled: one `try_wait`, whose answer the attempt holds (rule
+    /// C5).
+    ///
+    /// For one thread: the threads of a larger set could get different answers.
+    #[inline(always)]
+    pub fn try_wait<T: SameSet<S> + SingleThread>(
+        &mut self,
+        set: &mut T,
+    ) -> Attempt<'_, 'k, Tag, R, S, N> {
+        let attempt =
+            Attempt { consumer: self, complete: false, state: PhantomData, stays: PhantomData };
+        attempt.try_wait(set)
+    }
+}
+
+/// The answer of one `try_wait` for a consumer's next stage.
+///
+/// It borrows the consumer, whose cursor goes on only when the stage is taken: an attempt that is thrown away
+/// leaves the ring as it was.
+pub struct Attempt<'a, 'k, Tag, R, S, const N: u32, State = Polled> {
+    consumer: &'a mut Consumer<'k, Tag, R, S, N>,
+    complete: bool,
+    state: Marks<State>,
+    stays: StaysWithItsThreads,
+}
+
+impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
+    /// The stage if the last `try_wait` said that its phase has completed, else the question again.
+    #[inline(always)]
+    pub fn completed(
+        self, // C5: the answer is used once
+    ) -> Result<Slot<'k, Tag, R, S, Full>, Self> {
+        if self.complete { Ok(self.consumer.take()) } else { Err(self) }
+    }
+
+    /// Asks again.
+    #[inline(always)]
+    pub fn try_wait<T: SameSet<S>>(mut self, set: &mut T) -> Self {
+        let _ = set;
+        let (full, phase) = (self.consumer.full(), self.consumer.cursor.filled());
+        // SAFETY: the ring's barrier, initialised by the claim.
+        self.complete = unsafe {
+            if R::PEERS == 1 {
+                ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(full, phase)
+            } else {
+                ptx::mbarrier::try_wait_parity::<Acquire, Cluster>(full, phase)
+            }
+        };
+        self
+    }
+}
+
+impl<Tag, R: Ring, S: Set, const N: u32, State> Attempt<'_, '_, Tag, R, S, N, State> {
+    /// An element of the stage, once it is known to be filled: which no state of this type says (rule C5).
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> <R::Data as Elements>::Element
+    where
+        State: PollConfirmed,
+        R::Data: Elements,
+    {
+        let _ = index;
+        unreachable!()
+    }
+}

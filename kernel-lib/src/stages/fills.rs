@@ -1,0 +1,118 @@
+//! What fills a stage with bulk copies: tiles of exactly the stage's types.
+
+use crate::global::TileAt;
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
+use crate::require;
+use crate::tile::{BulkTile, PANEL_ROW_BYTES, StageData, Tile, ToAll};
+
+use super::all_peers;
+
+/// What can fill a stage of `D`: tiles of exactly its types.
+///
+/// # Safety
+/// `begin` starts bulk copies that, together with those of the peers that fill the stage too, deliver exactly `BYTES` bytes
+/// into the stage and onto the barrier of each.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not fill a stage of `{D}`",
+    label = "other tiles than the stage's",
+    note = "rule C8: the barrier expects the bytes of the stage's tiles, so exactly those tiles are loaded (PTX ISA 9.7.13.15.5)",
+    note = "take the tiles from tensor maps of the stage's tile types, in the stage's order: `(a.at(row, col), b.at(row, col))`"
+)]
+pub unsafe trait Fills<D> {
+    /// Bytes that the copies deliver.
+    const BYTES: u32;
+    /// # Safety
+    /// 1. `data` is a stage of `D` that nobody else touches.
+    /// 2. `barrier` expects `BYTES` in its current phase.
+    #[doc(hidden)]
+    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>);
+}
+
+// SAFETY: one copy of a whole box for each panel; a box delivers all its bytes, outside the matrix too.
+unsafe impl<T, const ROWS: usize, const COLS: usize> Fills<Tile<T, ROWS, COLS>>
+    for TileAt<Tile<T, ROWS, COLS>>
+where
+    Tile<T, ROWS, COLS>: BulkTile,
+{
+    const BYTES: u32 = <Tile<T, ROWS, COLS> as BulkTile>::BYTES;
+    #[inline(always)]
+    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+        type This<T, const R: usize, const C: usize> = Tile<T, R, C>;
+        let panel_bytes = <This<T, ROWS, COLS> as BulkTile>::BYTES / This::<T, ROWS, COLS>::PANELS;
+        let mut panel = 0;
+        while panel < This::<T, ROWS, COLS>::PANELS {
+            let col = self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32;
+            // SAFETY: the caller's promise; the panel lies in the stage, and a CTA's own shared memory is part of the
+            // cluster's under the same addresses.
+            unsafe {
+                ptx::tensor::cp_async_bulk_tensor_to_shared(
+                    Addr::<SharedCluster>::from_raw(data.offset(panel * panel_bytes).raw()),
+                    Addr::from_raw(self.map),
+                    [col, self.row],
+                    Addr::<SharedCluster>::from_raw(barrier.raw()),
+                )
+            };
+            panel += 1;
+        }
+    }
+}
+
+// SAFETY: each CTA copies its share of the rows into every CTA, so that each gets the whole tile; a box delivers all its
+// bytes, outside the matrix too.
+#[diagnostic::do_not_recommend]
+unsafe impl<T, const SHARE: usize, const ROWS: usize, const COLS: usize, const CTAS: u32>
+    Fills<ToAll<Tile<T, ROWS, COLS>, CTAS>> for TileAt<Tile<T, SHARE, COLS>>
+where
+    Tile<T, ROWS, COLS>: BulkTile,
+    Tile<T, SHARE, COLS>: BulkTile,
+{
+    const BYTES: u32 = {
+        require(
+            SHARE * CTAS as usize == ROWS,
+            "rule C8: the barrier expects the bytes of the whole tile, so each CTA loads `ROWS / CTAS` of its rows: take the tensor map of a \
+             tile of that many",
+        );
+        <Tile<T, ROWS, COLS> as BulkTile>::BYTES
+    };
+    #[inline(always)]
+    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+        type This<T, const R: usize, const C: usize> = Tile<T, R, C>;
+        let panel_bytes = <This<T, ROWS, COLS> as BulkTile>::BYTES / This::<T, ROWS, COLS>::PANELS;
+        let first = ptx::sreg::cluster_ctarank() * SHARE as u32;
+        let data = data.offset(first * PANEL_ROW_BYTES as u32);
+        let mut panel = 0;
+        while panel < This::<T, ROWS, COLS>::PANELS {
+            let col = self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32;
+            // SAFETY: the caller's promise, in each of the CTAs: the ring lies at the same place in all, and every peer has
+            // released the stage.
+            unsafe {
+                ptx::tensor::cp_async_bulk_tensor_multicast(
+                    data.offset(panel * panel_bytes).in_cluster(),
+                    Addr::from_raw(self.map),
+                    [col, self.row + first as i32],
+                    barrier.in_cluster(),
+                    all_peers(CTAS),
+                )
+            };
+            panel += 1;
+        }
+    }
+}
+
+// SAFETY: each half fills its own part of the pair.
+unsafe impl<A, B, DA: StageData, DB: StageData> Fills<(DA, DB)> for (A, B)
+where
+    A: Fills<DA>,
+    B: Fills<DB>,
+{
+    const BYTES: u32 = A::BYTES + B::BYTES;
+    #[inline(always)]
+    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+        // SAFETY: the caller's promise; the second half stands behind the first on its alignment.
+        unsafe {
+            self.0.begin(data, barrier);
+            self.1.begin(data.offset(DA::BYTES.next_multiple_of(DB::ALIGN)), barrier);
+        }
+    }
+}

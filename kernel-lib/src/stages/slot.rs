@@ -1,0 +1,484 @@
+//! One stage while one side holds it, and what each state of it allows.
+
+use core::marker::PhantomData;
+
+use crate::dropped::{Hand, StageSlot};
+use crate::global::ReadOnly;
+use crate::path::{
+    Acquired, Copied, CopiesLanded, CopiesUnderWay, Copying, FillCompleted, Filling, Full,
+    HandsBackTo, HandsOnTo, HasContents, OpensToTheSet, PollConfirmed, ProxyFence, ReadByMatrix,
+    ReadByMma, ReadFenced, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained, Untouched,
+    VisibleToTheSet, Writable, Written,
+};
+use crate::ptx;
+use crate::ptx::addr::{Addr, SharedCta};
+use crate::require;
+use crate::scope::{Cluster, Cta as CtaScope};
+use crate::sem::Release;
+use crate::shared_access::{check, read, read_chunk, unpack, write};
+use crate::staging::{HandBack, StagingBuffer};
+use crate::tile::{BulkTile, Elements};
+use crate::token::{Brand, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed};
+
+use super::{ByBulk, ByThreads, Drain, Fills, MBARRIER, Ring, all_peers, arrive_for_the_set};
+
+/// One stage, held by one side, in a state of [`crate::path`].
+#[must_use = "a stage that is not handed on stops the ring"]
+pub struct Slot<'k, Tag, R, S, State> {
+    base: Addr<SharedCta>,
+    index: u32,
+    phase: u32,
+    hand: Hand<StageSlot>,
+    brand: Brand<'k>,
+    field: Marks<(Tag, R, S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
+    #[inline(always)]
+    pub(super) fn new(base: Addr<SharedCta>, index: u32, phase: u32) -> Self {
+        Slot {
+            base,
+            index,
+            phase,
+            hand: Hand::new(),
+            brand: PhantomData,
+            field: PhantomData,
+            stays: PhantomData,
+        }
+    }
+
+    /// The same stage in another state.
+    #[inline(always)]
+    pub(crate) fn become_state<Next>(self) -> Slot<'k, Tag, R, S, Next> {
+        self.hand.settle();
+        Slot::new(self.base, self.index, self.phase)
+    }
+
+    /// Address of the stage's data.
+    #[inline(always)]
+    pub(crate) fn data(&self) -> Addr<SharedCta> {
+        self.base.offset(self.index * R::STRIDE)
+    }
+
+    #[inline(always)]
+    fn full(&self) -> Addr<SharedCta> {
+        self.base.offset(R::STRIDE * R::STAGES + self.index * MBARRIER)
+    }
+
+    #[inline(always)]
+    pub(crate) fn empty(&self) -> Addr<SharedCta> {
+        self.base.offset((R::STRIDE + MBARRIER) * R::STAGES + self.index * MBARRIER)
+    }
+
+    /// Which stage of the ring it is.
+    #[inline(always)]
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Parity of the phase that filled it.
+    #[inline(always)]
+    pub(crate) fn phase(&self) -> u32 {
+        self.phase
+    }
+
+    /// Something else hands the stage back.
+    #[inline(always)]
+    pub(crate) fn goes_back(self) {
+        self.hand.settle();
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set> Slot<'k, Tag, R, S, Full> {
+    /// Matrix instructions that read the stage have been issued.
+    ///
+    /// # Safety
+    /// They were issued by this thread, and it commits them before anything else hands the stage back.
+    #[inline(always)]
+    pub(crate) unsafe fn read_by_mma(self) -> Slot<'k, Tag, R, S, ReadByMma> {
+        self.become_state()
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
+    /// Begins the bulk copies that fill the stage, and makes the full barrier expect their bytes.
+    ///
+    /// # PTX
+    /// `mbarrier.arrive.expect_tx` with the bytes of the tiles (rule C8), then one
+    /// `cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes` for each panel. PTX 8.0,
+    /// sm_90 (ISA 9.7.9.25.5).
+    #[inline(always)]
+    pub fn load<T, Source>(
+        self, // B6: the stage belongs to the copies now
+        thread: &mut T,
+        from: Source,
+    ) -> Loaded<'k, Tag, R, S>
+    where
+        T: SameSet<S> + SingleThread,
+        State: Writable,
+        Source: Fills<R::Data>,
+        R: Ring<Fill = ByBulk>,
+    {
+        let _ = thread;
+        let (data, full) = (self.data(), self.full());
+        // SAFETY: one thread announces the bytes of this phase and begins exactly the copies that deliver them;
+        // the stage was handed back, so nobody reads it, and its readers ran their proxy fence or were the async
+        // proxy's own.
+        unsafe {
+            ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, Source::BYTES);
+            from.begin(data, full);
+        }
+        self.hand.settle();
+        Loaded { brand: PhantomData, field: PhantomData, stays: PhantomData }
+    }
+
+    /// Writes every element: `value(i)` is asked for each index that this thread owns (thread `r` of a set of
+    /// `n` owns `r`, `r + n`, …; rule A13).
+    #[inline(always)]
+    pub fn fill<T>(
+        self,
+        set: &mut T,
+        mut value: impl FnMut(u32) -> <R::Data as Elements>::Element,
+    ) -> Slot<'k, Tag, R, S, Written>
+    where
+        T: SameSet<S>,
+        State: Writable + CopiesLanded,
+        R::Data: Elements,
+        R: Ring<Fill = ByThreads>,
+    {
+        let (data, rank) = (self.data(), set.rank());
+        each_own::<T>(rank, <R::Data as Elements>::LEN, |index| {
+            // SAFETY: in range, this thread's own element, and the stage is this set's to write.
+            unsafe { write(data.offset(R::Data::byte_offset(index)), value(index)) };
+        });
+        self.become_state()
+    }
+
+    /// Begins to copy every element from global memory, 16 bytes at a time, each by the thread that owns it (thread `r` of a
+    /// set of `n` owns chunks `r`, `r + n`, …). `from(i)` is the index in `source` of the chunk whose first element is `i`; it
+    /// traps when that is not on a 16-byte boundary of the array's, or the chunk is not all in it.
+    ///
+    /// # PTX
+    /// `cp.async.cg.shared::cta.global` for each chunk, then `cp.async.commit_group`, PTX 7.0, sm_80 (ISA *cp.async*).
+    #[inline(always)]
+    pub fn copy<T, W>(
+        self, // B8: the stage comes back from `wait_copies`
+        set: &mut T,
+        source: ReadOnly<<R::Data as Elements>::Element, W>,
+        mut from: impl FnMut(u32) -> u64,
+    ) -> Slot<'k, Tag, R, S, Copying>
+    where
+        T: SameSet<S>,
+        State: Untouched + CopiesLanded,
+        R::Data: Elements,
+        R: Ring<Fill = ByThreads>,
+    {
+        let chunk = const {
+            let chunk = 16 / size_of::<<R::Data as Elements>::Element>() as u32;
+            require(
+                <R::Data as Elements>::LEN % chunk == 0 && <R::Data as Elements>::CHUNKED,
+                "a stage that `cp.async` fills is a multiple of 16 bytes",
+            );
+            chunk
+        };
+        let (data, rank) = (self.data(), set.rank());
+        each_own::<T>(rank, <R::Data as Elements>::LEN / chunk, |number| {
+            let index = number * chunk;
+            let src = source.chunk(from(index), chunk);
+            // SAFETY: 16 bytes of the stage, which the swizzle keeps together, and of the array, both on their boundary; the
+            // array is not written during the launch; the chunk is this thread's own until it has waited.
+            unsafe { ptx::cp_async::cp_async_cg(data.offset(R::Data::byte_offset(index)), src) };
+        });
+        ptx::cp_async::commit_group();
+        self.become_state()
+    }
+
+    /// Waits until this thread's copies have landed: each thread of the set waits for its own.
+    ///
+    /// # PTX
+    /// `cp.async.wait_group 0`, PTX 7.0, sm_80 (ISA *cp.async.wait_group*). The barrier of `sync` or `publish` makes the
+    /// other threads' copies visible.
+    #[inline(always)]
+    pub fn wait_copies<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Copied>
+    where
+        T: SameSet<S>,
+        State: CopiesUnderWay,
+    {
+        let _ = set;
+        ptx::cp_async::wait_group::<0>();
+        self.become_state()
+    }
+
+    /// The set's barrier, after which each of its threads may read what the others wrote (rule A13).
+    #[inline(always)]
+    pub fn sync<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Synced>
+    where
+        T: SameSet<S>,
+        State: HasContents + CopiesLanded + OpensToTheSet,
+    {
+        set.barrier();
+        self.become_state()
+    }
+
+    /// `fence.proxy.async` in each thread of the set: orders its ordinary accesses to the stage before the async
+    /// proxy's (rules B1, B2).
+    ///
+    /// # PTX
+    /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
+    #[inline(always)]
+    pub fn fence_proxy_async<T, Fenced>(self, set: &mut T) -> Slot<'k, Tag, R, S, Fenced>
+    where
+        T: SameSet<S>,
+        State: ProxyFence<Fenced>,
+    {
+        let _ = set;
+        ptx::fence::fence_proxy_async_in::<SharedCta>();
+        self.become_state()
+    }
+
+    /// One `fence.proxy.async` in each thread of the set for this stage and for a staging buffer: a fence orders all accesses of
+    /// its thread (rules B1, B2).
+    ///
+    /// # PTX
+    /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn fence_proxy_async_with<T, Fenced, Other, D, Before, After>(
+        self,
+        set: &mut T,
+        staging: StagingBuffer<'k, Other, D, S, Before>,
+    ) -> (Slot<'k, Tag, R, S, Fenced>, StagingBuffer<'k, Other, D, S, After>)
+    where
+        T: SameSet<S>,
+        D: BulkTile,
+        State: ProxyFence<Fenced>,
+        Before: ProxyFence<After>,
+    {
+        let _ = set;
+        ptx::fence::fence_proxy_async_in::<SharedCta>();
+        (self.become_state(), staging.become_state())
+    }
+
+    /// Hands the filled stage to the consumer.
+    ///
+    /// # PTX
+    /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13).
+    #[inline(always)]
+    pub fn publish<T>(
+        self, // A9: the stage is the consumer's now
+        set: &mut T,
+    ) where
+        T: SameSet<S>,
+        State: HasContents + CopiesLanded + HandsOnTo<R::Drain>,
+        R: Ring<Fill = ByThreads>,
+    {
+        // SAFETY: the ring's full barrier, which expects one arrival a phase; this stage's, by the slot.
+        unsafe { arrive_for_the_set(set, self.full()) };
+        self.hand.settle();
+    }
+
+    /// Element `index` of the stage. Traps when it is out of range.
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> <R::Data as Elements>::Element
+    where
+        State: PollConfirmed
+            + CopiesLanded
+            + FillCompleted
+            + Acquired
+            + VisibleToTheSet
+            + ReadsUnfenced
+            + ThreadsReadWhereDrained<R::Drain>,
+        R::Data: Elements,
+    {
+        check(index < <R::Data as Elements>::LEN);
+        // SAFETY: in range; the state says that the contents are complete and visible, and that nobody writes.
+        unsafe { read(self.data().offset(R::Data::byte_offset(index))) }
+    }
+
+    /// `N` neighbouring elements from `index` on. Traps when they are not all in the stage, or `index` is not on a 16-byte
+    /// boundary.
+    ///
+    /// # PTX
+    /// `ld.shared.v4.b32` for each 16 bytes (ISA 9.7.9.8).
+    #[inline(always)]
+    pub fn get_chunk<const N: usize>(&self, index: u32) -> [<R::Data as Elements>::Element; N]
+    where
+        State: PollConfirmed
+            + CopiesLanded
+            + FillCompleted
+            + Acquired
+            + VisibleToTheSet
+            + ReadsUnfenced
+            + ThreadsReadWhereDrained<R::Drain>,
+        R::Data: Elements,
+    {
+        let per_chunk = const {
+            let size = size_of::<<R::Data as Elements>::Element>();
+            require(
+                N > 0 && (N * size) % 16 == 0 && N <= <R::Data as Elements>::LEN as usize,
+                "rule D14: a thread reads a stage in steps of 16 bytes, at most all of it",
+            );
+            require(
+                <R::Data as Elements>::CHUNKED,
+                "rule D14: the first of two parts of a stage is a multiple of 16 bytes, where threads read it in such steps",
+            );
+            16 / size
+        };
+        let last = const { <R::Data as Elements>::LEN - N as u32 };
+        check(index <= last && index % (per_chunk as u32) == 0);
+        let mut words = [0; 4];
+        core::array::from_fn(|i| {
+            if i % per_chunk == 0 {
+                let at = self.data().offset(R::Data::byte_offset(index + i as u32));
+                // SAFETY: in range, as in `get`; both orders of elements keep 16 bytes together, aligned.
+                words = unsafe { read_chunk(at) };
+            }
+            unpack(&words, i % per_chunk)
+        })
+    }
+
+    /// Hands the stage, read by threads, back to the producer.
+    ///
+    /// # PTX
+    /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13); where `wgmma` has
+    /// read it, by one lane of each warp, without a barrier of the set. Where peers fill the stage too,
+    /// `mbarrier.arrive.release.cluster.shared::cluster.b64 _` on the barrier of each (rules C7, C11).
+    #[inline(always)]
+    pub fn release<T>(
+        self, // A9: the stage is the producer's now
+        set: &mut T,
+    ) where
+        T: SameSet<S>,
+        State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
+    {
+        if R::PEERS == 1 && T::THREADS == R::Drain::ARRIVALS * WARP {
+            // SAFETY: all lanes of the warp have waited for the stage when one arrives; what the warps of the set have to do with
+            // one another is to arrive all.
+            unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
+            if ptx::sreg::laneid() == 0 {
+                // SAFETY: the ring's empty barrier expects one arrival of each warp a phase; this stage's, by the slot.
+                unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(self.empty()) };
+            }
+            self.hand.settle();
+        } else {
+            set.barrier();
+            // SAFETY: the set's barrier stands before.
+            set.lead(unsafe { self.arrival() });
+        }
+    }
+
+    /// Hands the stage back to the producer once the matrix instructions that read it have completed.
+    ///
+    /// # PTX
+    /// `tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64`, PTX 8.6, sm_100a (ISA 9.7.16.10.1); with
+    /// `.multicast::cluster` where peers fill the stage too.
+    #[inline(always)]
+    pub fn release_by_commit<T>(
+        self, // D6: only the commit hands the stage back
+        thread: &mut T,
+    ) where
+        T: SameSet<S> + SingleThread,
+        State: ReadByMatrix,
+    {
+        let _ = thread;
+        use ptx::tcgen05::{Group1, commit, commit_multicast};
+        // SAFETY: the empty barrier expects one arrival of each CTA a phase, and the commit makes it, in every CTA that fills
+        // the stage, when every matrix instruction that this thread has issued, those that read the stage included, has
+        // completed.
+        unsafe {
+            if R::PEERS == 1 {
+                commit::<Group1, SharedCta>(self.empty());
+            } else {
+                commit_multicast::<Group1>(self.empty().in_cluster(), all_peers(R::PEERS));
+            }
+        }
+        self.hand.settle();
+    }
+
+    /// Skips the fence of rule B2.
+    ///
+    /// # Safety
+    /// 1. The caller takes the reading of the memory model under which the set's loads are ordered before the
+    ///    later writes of the async proxy by the hand-over alone: each load has returned its value before the
+    ///    arrival, and the copy begins only after the wait.
+    #[inline(always)]
+    pub unsafe fn assume_reads_ordered(self) -> Slot<'k, Tag, R, S, ReadFenced>
+    where
+        State: ProxyFence<ReadFenced>,
+    {
+        self.become_state()
+    }
+}
+
+impl<Tag, R: Ring, S, State> sealed::Sealed for Slot<'_, Tag, R, S, State> {}
+impl<Tag, R: Ring, S: Set, State> HandBack<S> for Slot<'_, Tag, R, S, State>
+where
+    State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
+{
+    #[inline(always)]
+    unsafe fn arrival(self) -> impl FnOnce() {
+        let empty = self.empty();
+        self.hand.settle();
+        move || {
+            let arrivals = R::Drain::ARRIVALS;
+            let mut rank = 0;
+            while rank < R::PEERS {
+                // SAFETY: the ring's empty barrier, which expects these arrivals of each CTA a phase. A peer's lies at the same
+                // place, and no CTA has ended, since the exit waits for all.
+                unsafe {
+                    match (R::PEERS, arrivals) {
+                        (1, 1) => _ = ptx::mbarrier::arrive::<Release, CtaScope>(empty),
+                        (1, _) => {
+                            _ = ptx::mbarrier::arrive_count::<Release, CtaScope>(empty, arrivals)
+                        }
+                        (_, 1) => {
+                            let peer = ptx::shared::mapa(empty, rank);
+                            ptx::mbarrier::arrive_remote::<Release, Cluster>(peer);
+                        }
+                        _ => {
+                            let peer = ptx::shared::mapa(empty, rank);
+                            ptx::mbarrier::arrive_count_remote::<Release, Cluster>(peer, arrivals);
+                        }
+                    }
+                }
+                rank += 1;
+            }
+        }
+    }
+}
+
+/// A stage whose bulk copies are under way. It comes back through the consumer's end; nothing is left to do
+/// with it here.
+pub struct Loaded<'k, Tag, R, S, State = Filling> {
+    brand: Brand<'k>,
+    field: Marks<(Tag, R, S, State)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<Tag, R: Ring, S: Set, State> Loaded<'_, Tag, R, S, State> {
+    /// An element of the stage, once the copies have completed: which no state of this type says (rule B6).
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> <R::Data as Elements>::Element
+    where
+        State: FillCompleted,
+        R::Data: Elements,
+    {
+        let _ = index;
+        unreachable!()
+    }
+}
+
+/// Runs `action` for each of `len` numbers that the thread of that rank owns: every `T::THREADS`-th. The compiler knows how many
+/// those are where each thread owns as many.
+#[inline(always)]
+fn each_own<T: Set>(rank: u32, len: u32, mut action: impl FnMut(u32)) {
+    let mut first = 0;
+    while first < len {
+        let number = first + rank;
+        if len % T::THREADS == 0 || number < len {
+            action(number);
+        }
+        first += T::THREADS;
+    }
+}

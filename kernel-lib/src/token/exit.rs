@@ -1,0 +1,167 @@
+//! The end of a kernel: the joined CTA exits with the proofs that nothing uses its memory any more.
+
+use core::marker::PhantomData;
+
+use crate::layout::{Claimed, Layout};
+use crate::{ptx, require};
+
+use super::{Brand, RoleReturn, Set, StaysWithItsThreads, sealed};
+
+/// All threads of the CTA again, each at the end of its role; what they do together comes behind a barrier of all of them.
+pub struct Joined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
+
+/// All threads of the CTA, after every role of every CTA of its cluster has ended.
+pub struct PeersJoined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
+
+/// The end of a kernel. Only [`Joined::exit`] and [`PeersJoined::exit`] make one.
+pub struct Exit<'k>(Brand<'k>, StaysWithItsThreads);
+
+impl<L, const THREADS: u32> Joined<'_, L, THREADS> {
+    /// The token of a thread that has done with its role, or had none.
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Joined(PhantomData, PhantomData, PhantomData)
+    }
+
+    /// Makes the warps whole: lanes that were not elected come early.
+    #[inline(always)]
+    pub(super) fn gather(&mut self) {
+        // SAFETY: every lane of every warp leaves its role and comes here.
+        unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
+    }
+}
+
+impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
+    /// Ends the kernel. `closed` holds the proof, field by field of the layout, that no asynchronous operation
+    /// still uses the CTA's shared or tensor memory (rules B9, D8): what `finish` and `dealloc` return. Where a field
+    /// spans a cluster, waits for the peers (rule F3).
+    #[inline(always)]
+    pub fn exit<P>(
+        mut self, // B9: a CTA exits once, after everything that uses its memory has ended
+        closed: P,
+    ) -> Exit<'k>
+    where
+        P: Closes<'k, L>,
+    {
+        let _ = closed;
+        if L::CLUSTER != 0 {
+            // Peers may still read this CTA's memory (rules F3, D13).
+            if L::ARRIVES_ON_CLUSTER {
+                // SAFETY: the barrier that the claim initialised for this; all threads of the CTA are here, and those of its peers
+                // come.
+                unsafe { crate::cluster::meet_at_the_exit::<L, _>(&mut self) };
+            } else {
+                self.gather();
+                // SAFETY: all threads of the CTA are here, and those of its peers come; nothing else arrives on the barrier.
+                unsafe { crate::cluster::whole_barrier() };
+            }
+        }
+        Exit(PhantomData, PhantomData)
+    }
+
+    /// Waits until every role of every CTA of the cluster has ended. What each did comes before what follows.
+    ///
+    /// # PTX
+    /// `tcgen05.fence::before_thread_sync` where the layout has tensor memory, `barrier.cluster.arrive.release.aligned`,
+    /// `barrier.cluster.wait.acquire.aligned`.
+    #[inline(always)]
+    pub fn join_peers(
+        mut self, // D13: the CTA goes on behind the barrier of the cluster
+    ) -> PeersJoined<'k, Claimed<L>, THREADS> {
+        const {
+            require(
+                !L::ARRIVES_ON_CLUSTER,
+                "rule F2: an exchange between peers arrives on the cluster's barrier; its `close` and the exit come behind its last wait",
+            );
+        };
+        if L::COLUMNS != 0 {
+            ptx::tcgen05::fence_before_thread_sync();
+        }
+        if L::CLUSTER == 0 {
+            // A cluster of one.
+            self.barrier();
+        } else {
+            self.gather();
+            // SAFETY: all threads of the CTA are here, and those of its peers come; no field arrives on the barrier.
+            unsafe { crate::cluster::whole_barrier() };
+        }
+        PeersJoined(PhantomData, PhantomData, PhantomData)
+    }
+}
+
+impl<L, const THREADS: u32> sealed::Sealed for PeersJoined<'_, L, THREADS> {}
+impl<'k, L: Layout, const THREADS: u32> PeersJoined<'k, Claimed<L>, THREADS> {
+    /// Ends the kernel; see [`Joined::exit`].
+    #[inline(always)]
+    pub fn exit<P>(
+        self, // B9: a CTA exits once, after everything that uses its memory has ended
+        closed: P,
+    ) -> Exit<'k>
+    where
+        P: Closes<'k, L>,
+    {
+        Joined::<'k, Claimed<L>, THREADS>::new().exit(closed)
+    }
+}
+
+/// The proofs that no asynchronous operation uses the memory of the layout `L` any more.
+///
+/// # Safety
+/// `Self` is `L::Closed<'k>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not prove that the memory of `{L}` is no longer used",
+    label = "a proof is missing, or is that of another field",
+    note = "rules B9 and D8: a CTA exits after every bulk copy that uses its shared memory has completed and its tensor memory was \
+            deallocated (PTX ISA 9.7.9.25.2, 9.7.16.7.1)",
+    note = "rule F3: where peers of a cluster reach a field, the exit is where they meet last, and comes behind the wait for the last \
+            arrival on the cluster's barrier (PTX ISA 5.1.6, barrier.cluster)",
+    note = "pass a tuple with one proof for each field that bulk copies, matrix instructions or peers use, in the order of the fields: \
+            what `producer.finish(…)`, `staging.finish(…)`, `tensor.dealloc(…)`, `region.close(…)`, and a takeover's \
+            `asker.finish(…)` or `asker.ask_until_refused(…)` return; no other field needs one, and `()` closes none"
+)]
+pub unsafe trait Closes<'k, L> {}
+// SAFETY: by the bound.
+#[diagnostic::do_not_recommend]
+unsafe impl<'k, L: Layout<Closed<'k> = P>, P> Closes<'k, L> for P {}
+
+/// Proof that everything asynchronous that was begun through the field `Tag` has ended.
+pub struct Finished<'k, Tag>(Brand<'k>, PhantomData<Tag>, StaysWithItsThreads);
+
+impl<Tag> Finished<'_, Tag> {
+    /// # Safety
+    /// The caller has waited for every asynchronous operation begun through the field's endpoint, which it
+    /// consumes.
+    #[inline(always)]
+    pub(crate) unsafe fn assume() -> Self {
+        Finished(PhantomData, PhantomData, PhantomData)
+    }
+}
+
+/// The proof that everything that was begun through the end `End` has ended.
+///
+/// # Safety
+/// `Self` is [`Finished<'k, End>`](Finished).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not prove that `{End}` has ended",
+    label = "the proof of another end",
+    note = "rule D8: tensor memory is deallocated when no matrix instruction writes it and no load reads it any more (PTX ISA \
+            9.7.16.7.1)",
+    note = "pass what the producer's `finish(&mut t)` and then what the consumer's `finish(&mut wg)` returns"
+)]
+pub unsafe trait ProofOf<'k, End>: sealed::Sealed {}
+// SAFETY: the type itself.
+#[diagnostic::do_not_recommend]
+unsafe impl<'k, End> ProofOf<'k, End> for Finished<'k, End> {}
+
+impl<Tag> crate::layout::Proof for Finished<'_, Tag> {
+    type Before<Rest: crate::layout::Proofs> = Rest::With<Self>;
+}
+
+impl<Tag> sealed::Sealed for Finished<'_, Tag> {}
+// SAFETY: no data; its truth does not depend on the thread once a barrier has joined the role.
+unsafe impl<Tag> RoleReturn for Finished<'_, Tag> {
+    #[inline(always)]
+    unsafe fn conjure() -> Self {
+        Finished(PhantomData, PhantomData, PhantomData)
+    }
+}

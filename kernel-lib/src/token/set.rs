@@ -1,0 +1,204 @@
+//! What every set of threads can do, and the sets that instructions ask for.
+
+use crate::ptx;
+
+use super::{Cta, Joined, RolePosition, Thread, WARP, Warp, Warpgroup, sealed, thread_x};
+
+/// A set of threads that acts together.
+///
+/// # PTX
+/// [`barrier`](Set::barrier) is `bar.sync` with the set's own barrier number (CTA, warpgroup) or
+/// `bar.warp.sync` (warp); ISA 9.7.13.1 and 9.7.13.2. It orders the memory accesses of the set's threads
+/// (ISA 8.9.4): what one wrote before it, all read after it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the token of a set of threads",
+    note = "pass `&mut` of the token that the kernel or role received: `Cta`, `Warpgroup`, `Warp` or `Thread`"
+)]
+pub trait Set: sealed::Sealed {
+    /// How many threads the set has.
+    const THREADS: u32;
+    /// This thread's place in the set, `0..THREADS`.
+    fn rank(&self) -> u32;
+    /// Waits until every thread of the set is here and makes their earlier writes visible to all of them.
+    fn barrier(&mut self);
+    /// Whether this thread is the one that acts for the set where one must (rank 0).
+    #[inline(always)]
+    fn is_leader(&self) -> bool {
+        self.rank() == 0
+    }
+    /// Runs `action` in the set's leader alone.
+    #[doc(hidden)]
+    fn lead(&mut self, action: impl FnOnce());
+    /// The set's barrier, which also says whether some thread of the set passes `true`: the same answer for all.
+    #[doc(hidden)]
+    fn barrier_any(&mut self, vote: bool) -> bool;
+}
+
+/// A set of exactly one thread.
+#[diagnostic::on_unimplemented(
+    message = "this is issued once, by one thread, and `{Self}` is a set of several",
+    label = "needs the token of one thread",
+    note = "rules D11 and C9: every thread of the set would issue its own copy (PTX ISA 9.7.16.2: `tcgen05.mma`, `cp` and `commit` \
+            act for the issuing thread; ISA 9.7.9.25: so do bulk copies), and the barrier counts one; rule F8: so does \
+            `clusterlaunchcontrol.try_cancel`, and an answer that nobody reads is a tile that nobody computes",
+    note = "elect one thread of a warp: `warp.elect(move |mut t| …)`, and pass `&mut t`"
+)]
+pub trait SingleThread: Set {}
+
+/// Four whole warps, the first of which is a multiple of four: what reaches all 128 lanes of tensor memory.
+#[diagnostic::on_unimplemented(
+    message = "tensor memory is read by four warps together, and `{Self}` is not a warpgroup",
+    label = "needs the token of a warpgroup",
+    note = "rules D12 and D11: `tcgen05.ld` is issued by whole warps, and warp `i` of a warpgroup reaches only lanes `32 * i` to \
+            `32 * i + 31` (PTX ISA 9.7.16.2.3.1)",
+    note = "give the role four warps: `warpgroup(move |mut wg| …)`"
+)]
+pub trait FourWarps: Set {}
+
+/// The same set of threads as `S`.
+///
+/// # Safety
+/// The tokens `Self` and `S` stand for the same threads.
+#[diagnostic::on_unimplemented(
+    message = "this object belongs to the set `{S}`, and `{Self}` is another set of threads",
+    label = "another set of threads",
+    note = "rules F1, C9 and B10: its barrier counts, its bulk groups and its partition are those of `{S}`; what one set issued, \
+            the same set waits for (PTX ISA 9.7.9.25.3: a bulk group belongs to the thread that committed it)",
+    note = "pass the token of the set that used the object first"
+)]
+pub unsafe trait SameSet<S>: Set {}
+
+// SAFETY: one type, one set.
+unsafe impl<S: Set> SameSet<S> for S {}
+
+impl<L, const THREADS: u32> sealed::Sealed for Cta<'_, L, THREADS> {}
+impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
+    const THREADS: u32 = THREADS;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        thread_x()
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {
+        // SAFETY: the token stands for all threads of the CTA, each of which is at this call; barrier 0 is the
+        // CTA's own (roles use 1 and up).
+        unsafe { ptx::barrier::bar_sync(0) }
+    }
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        lead_a_warp(self.rank(), action)
+    }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::barrier::bar_red_or(0, vote) }
+    }
+}
+
+impl<L, const THREADS: u32> sealed::Sealed for Joined<'_, L, THREADS> {}
+impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
+    const THREADS: u32 = THREADS;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        thread_x()
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {
+        self.gather();
+        // SAFETY: every role has ended or ends, so all threads come here, and their warps are whole; nobody uses the CTA's own
+        // barrier otherwise.
+        unsafe { ptx::barrier::bar_sync(0) }
+    }
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        // The action may wait for what a thread holds that is still in its role: all of them have to be here first.
+        self.barrier();
+        lead_a_warp(self.rank(), action)
+    }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        self.gather();
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::barrier::bar_red_or(0, vote) }
+    }
+}
+
+impl<R> sealed::Sealed for Warpgroup<'_, R> {}
+impl<R: RolePosition> Set for Warpgroup<'_, R> {
+    const THREADS: u32 = 4 * WARP;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        thread_x() % Self::THREADS
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {
+        // SAFETY: the token stands for the 128 threads of the role, each of which is at this call; the number
+        // belongs to the role's position alone.
+        unsafe { ptx::barrier::bar_sync_count(1 + R::INDEX, Self::THREADS) }
+    }
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        lead_a_warp(self.rank(), action)
+    }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::barrier::bar_red_or_count(1 + R::INDEX, Self::THREADS, vote) }
+    }
+}
+impl<R: RolePosition> FourWarps for Warpgroup<'_, R> {}
+
+impl<R> sealed::Sealed for Warp<'_, R> {}
+impl<R: RolePosition> Set for Warp<'_, R> {
+    const THREADS: u32 = WARP;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        thread_x() % WARP
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {
+        // SAFETY: the token stands for the 32 lanes of the warp, each of which is at this call.
+        unsafe { ptx::barrier::bar_warp_sync(u32::MAX) }
+    }
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        // By the register that says it: then ptxas knows that it is one lane, and does not gather the additions of several.
+        lead_a_warp(ptx::sreg::laneid(), action)
+    }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        // A vote orders no memory (ISA 9.7.13.11).
+        self.barrier();
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::warp::vote_sync_any(vote, u32::MAX) }
+    }
+}
+
+impl<R> sealed::Sealed for Thread<'_, R> {}
+impl<R: RolePosition> Set for Thread<'_, R> {
+    const THREADS: u32 = 1;
+    #[inline(always)]
+    fn rank(&self) -> u32 {
+        0
+    }
+    #[inline(always)]
+    fn barrier(&mut self) {}
+    #[inline(always)]
+    fn lead(&mut self, action: impl FnOnce()) {
+        action()
+    }
+    #[inline(always)]
+    fn barrier_any(&mut self, vote: bool) -> bool {
+        vote
+    }
+}
+impl<R: RolePosition> SingleThread for Thread<'_, R> {}
+
+/// Runs `action` in the thread of rank 0. The lanes of its warp meet again where the branch ends: it encloses nothing but
+/// `action`, which has no collective.
+#[inline(always)]
+fn lead_a_warp(rank: u32, action: impl FnOnce()) {
+    if rank == 0 {
+        action();
+    }
+}
