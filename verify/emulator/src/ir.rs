@@ -426,13 +426,6 @@ pub(crate) enum Scope {
     Sys,
 }
 
-impl Scope {
-    /// The scope of this number.
-    pub fn of(number: u8) -> Scope {
-        [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys][usize::from(number & 3)]
-    }
-}
-
 /// One load or store: what is common to both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Access {

@@ -9,6 +9,7 @@ use super::strand::{Almost, GLOBAL, SHARED, Strand};
 use super::{Detector, Space, Touch};
 use crate::async_ops::SharedPlace;
 use crate::error::{Site, Threads};
+use crate::ir::Scope;
 use crate::memory::{GLOBAL_BASE, SHARED_BASE};
 use crate::wgmma::Misuse;
 use std::fmt;
@@ -254,11 +255,16 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
 }
 
 /// Between threads.
-fn between_threads(strand: &Strand, conflict: &Conflict, touch: &Touch, near: bool) -> Cause {
+fn between_threads(
+    strand: &Strand,
+    conflict: &Conflict,
+    (strong, touch): (Option<(Scope, u32)>, &Touch),
+    near: bool,
+) -> Cause {
     let before = conflict.before.stamp;
     let almost = strand.almost;
     let site = almost.map(|a| a.1);
-    if let (Some((_, old)), Some((_, new))) = (conflict.before.strong(), touch.strong) {
+    if let (Some((_, old)), Some((_, new))) = (strong, touch.strong) {
         return cause(
             "A7",
             if old == new {
@@ -394,6 +400,7 @@ impl Detector {
         let warp = &self.warps[w as usize];
         let strand = warp.of(lane as usize);
         let before = conflict.before;
+        let kind = self.kinds.of(&before);
         let of = self.units[(before.stamp.id / SUBS) as usize];
         let me = self.units[warp.unit as usize];
         let own = before.stamp.id == warp.lane(lane as usize);
@@ -441,7 +448,7 @@ impl Detector {
             }
         } else {
             after_asynchronous(strand, &conflict, same)
-                .unwrap_or_else(|| between_threads(strand, &conflict, &touch, near))
+                .unwrap_or_else(|| between_threads(strand, &conflict, (kind.strong, &touch), near))
         };
         let at = match space {
             Space::Global => {
@@ -461,7 +468,7 @@ impl Detector {
             if same { "the same thread".to_owned() } else { name_of(&of) },
             cause.what
         );
-        self.report(w, lane, touch.site, Some(before.site), (cause, message));
+        self.report(w, lane, touch.site, Some(kind.site), (cause, message));
     }
 
     pub(super) fn report_barrier(

@@ -34,7 +34,7 @@ pub(crate) use clock::Stamp;
 use clock::{Clock, SUBS};
 pub(crate) use hazard::Found;
 pub use hazard::{Hazard, Severity};
-use shadow::{Alike, Cells, Conflict, Entry, Pages, cells_of};
+use shadow::{Alike, Cells, Conflict, Entry, Kind, Kinds, Pages, cells_of};
 pub(crate) use shadow::{Class, Written};
 use std::collections::{HashMap, HashSet};
 use strand::{GLOBAL, Published, SHARED, WarpClocks};
@@ -109,6 +109,12 @@ pub(crate) struct Touch {
     pub strong: Option<(Scope, u32)>,
 }
 
+impl Touch {
+    fn kind(self) -> Kind {
+        Kind { strong: self.strong, ..Kind::new(self.site, self.class) }
+    }
+}
+
 #[derive(Debug, Default)]
 struct CtaClocks {
     home: Home,
@@ -129,6 +135,7 @@ pub(crate) struct Detector {
     warps: Vec<WarpClocks>,
     ctas: Vec<CtaClocks>,
     global: Pages,
+    kinds: Kinds,
     /// By number.
     units: Vec<Unit>,
     /// The unit of each thread's batches and the batch that is open.
@@ -157,6 +164,7 @@ impl Detector {
             warps: Vec::new(),
             ctas: Vec::new(),
             global: Pages::default(),
+            kinds: Kinds::default(),
             units: Vec::new(),
             batches: HashMap::new(),
             commits: HashMap::new(),
@@ -276,13 +284,12 @@ impl Detector {
             self.check_previous(w, mask, offsets, bytes, touch.site);
         }
         self.tidy(space);
-        let Detector { warps, ctas, global, units, .. } = self;
+        let Detector { warps, ctas, global, kinds, units, .. } = self;
         let warp = &warps[w as usize];
         let mut conflicts: Vec<(Conflict, usize)> = Vec::new();
         let mut unwritten = None;
-        let strong = touch.strong.map(|(scope, bytes)| (scope as u8, bytes));
-        let whole = Stamp { id: warp.unit * SUBS, epoch: warp.epoch };
-        let whole = Entry::new(whole, touch.site, touch.class, strong);
+        let whole = kinds.entry(touch.kind());
+        let whole = whole.at(Stamp { id: warp.unit * SUBS, epoch: warp.epoch });
         for strand in &warp.strands {
             let lanes = strand.lanes & mask;
             if lanes == 0 {
@@ -290,7 +297,7 @@ impl Detector {
             }
             let who = (warp.unit, 0, ctas[warp.cta as usize].home);
             let kind = if space == Space::Global { GLOBAL } else { SHARED };
-            let mut viewer = Viewer::new((strand, units), who, (kind, touch));
+            let mut viewer = Viewer::new((strand, units, kinds), who, (kind, touch));
             viewer.merges = lanes == strand.lanes && warp.strands.len() == 1;
             if let (Space::Shared(cta), false) = (space, touch.write) {
                 let cells = &mut ctas[cta as usize].shared;
@@ -390,12 +397,12 @@ impl Detector {
         touch: Touch,
     ) {
         self.tidy(space);
-        let Detector { warps, ctas, global, units, .. } = self;
+        let Detector { warps, ctas, global, kinds, units, .. } = self;
         let warp = &warps[w as usize];
+        let entry = kinds.entry(touch.kind()).at(stamp);
         let who = (warp.unit, lane as u32, ctas[warp.cta as usize].home);
         let kind = if space == Space::Global { GLOBAL } else { SHARED };
-        let mut viewer = Viewer::new((warp.of(lane), units), who, (kind, touch));
-        let entry = Entry::new(stamp, touch.site, touch.class, None);
+        let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (kind, touch));
         let mut first = None;
         let cells = runs.into_iter().flat_map(|(offset, bytes)| cells_of(offset, bytes));
         for (cell, mask) in cells {
@@ -567,7 +574,9 @@ impl Detector {
             self.batch(w, of, batch)
         };
         let touch = Touch { site, write, class, strong: None };
-        let Detector { warps, ctas, units, .. } = self;
+        let Detector { warps, ctas, kinds, units, .. } = self;
+        let entry = kinds.entry(Kind { tag: pipeline, ..touch.kind() });
+        let entry = entry.at(stamp).with_bytes(15);
         let warp = &mut warps[w as usize];
         if class != Class::Dealloc {
             warp.split(if class == Class::Mma { 1 << lane } else { u32::MAX }, |strand| {
@@ -579,9 +588,8 @@ impl Detector {
         let memory = memory.get_or_insert_with(|| Box::new(Cells::new(8 * 512)));
         memory.tidy();
         let who = (warp.unit, lane as u32, home);
-        let mut viewer = Viewer::new((warp.of(lane), units), who, (TENSOR, touch));
+        let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (TENSOR, touch));
         viewer.pipeline = pipeline;
-        let entry = Entry::new(stamp, site, class, None).with_bytes(15).with_tag(pipeline);
         let mut first = None;
         for row in 0..8 {
             if rows >> row & 1 == 0 {

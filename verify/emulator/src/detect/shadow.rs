@@ -6,118 +6,19 @@
 //! written by different threads, many readers) the others are in a set beside it, which cells that
 //! were accessed alike share ([`More`]). In global memory
 //! only cells that the launch has written have such sets; of the others the last read is all that
-//! is remembered, so that a large input that everybody reads costs no more than eight bytes for
-//! each of its bytes. What is forgotten can hide a race, never invent one.
+//! is remembered, so that a large input that everybody reads costs three bytes for each of its
+//! bytes. What is forgotten can hide a race, never invent one.
 
+mod access;
 mod more;
+mod pages;
 
-use super::clock::{SUBS, Stamp};
+use super::clock::SUBS;
+pub(crate) use access::Class;
+pub(super) use access::{Entry, Kind, Kinds};
 pub(super) use more::More;
-
-/// Cells of a page of global memory.
-const PAGE: usize = 1024;
-
-/// Who makes an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Class {
-    /// A thread.
-    Thread,
-    /// `tcgen05.alloc`, for the address that it stores.
-    Alloc,
-    /// `cp.async`.
-    Small,
-    /// `st.async` or `red.async`.
-    Store,
-    /// A bulk copy into shared memory.
-    In,
-    /// A bulk copy out of shared memory.
-    Out,
-    Mma,
-    /// A product in registers.
-    Wgmma,
-    Ld,
-    St,
-    Dealloc,
-    /// A load through the cache of constant data.
-    Constant,
-    /// A copy, of the tensor map that it uses.
-    Map,
-}
-
-const CLASSES: [Class; 13] = [
-    Class::Thread,
-    Class::Alloc,
-    Class::Small,
-    Class::Store,
-    Class::In,
-    Class::Out,
-    Class::Mma,
-    Class::Wgmma,
-    Class::Ld,
-    Class::St,
-    Class::Dealloc,
-    Class::Constant,
-    Class::Map,
-];
-
-/// One access, as a cell remembers it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub stamp: Stamp,
-    pub site: u32,
-    info: u32,
-}
-
-impl Entry {
-    pub fn new(stamp: Stamp, site: u32, class: Class, strong: Option<(u8, u32)>) -> Entry {
-        let strong = strong.map_or(0, |(scope, bytes)| {
-            1 << 8 | u32::from(scope & 3) << 9 | bytes.trailing_zeros() << 11
-        });
-        Entry { stamp, site, info: strong | (class as u32) << 4 }
-    }
-
-    pub fn with_bytes(self, mask: u8) -> Entry {
-        Entry { info: self.info & !15 | u32::from(mask & 15), ..self }
-    }
-
-    pub fn with_id(self, id: u32) -> Entry {
-        Entry { stamp: Stamp { id, ..self.stamp }, ..self }
-    }
-
-    /// What tells pipelined multiplications from others.
-    pub fn with_tag(self, tag: u16) -> Entry {
-        Entry { info: self.info & 0xFFFF | u32::from(tag) << 16, ..self }
-    }
-
-    pub fn tag(self) -> u16 {
-        (self.info >> 16) as u16
-    }
-
-    pub fn bytes(self) -> u8 {
-        (self.info & 15) as u8
-    }
-
-    pub fn class(self) -> Class {
-        CLASSES[(self.info >> 4 & 15) as usize % CLASSES.len()]
-    }
-
-    /// A load of constant data, which nothing orders with a write.
-    #[inline(always)]
-    pub fn is_constant(self) -> bool {
-        self.info >> 4 & 15 == Class::Constant as u32
-    }
-
-    /// Scope and size of a strong access.
-    pub fn strong(self) -> Option<(u8, u32)> {
-        (self.info >> 8 & 1 == 1)
-            .then_some(((self.info >> 9 & 3) as u8, 1 << (self.info >> 11 & 7)))
-    }
-
-    fn is_some(self) -> bool {
-        self.info & 15 != 0
-    }
-}
+pub(super) use pages::Pages;
+pub(crate) use pages::Written;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cell {
@@ -154,8 +55,8 @@ pub(super) trait Earlier {
 /// for this one holds for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Alike {
-    /// The bytes and kind of the new read.
-    info: u32,
+    /// A read of the bytes and kind of the new one.
+    like: Entry,
     read: Entry,
     set: u32,
     to: u32,
@@ -165,7 +66,7 @@ impl Cell {
     /// Enters a read where it will change the same as before in `alike`.
     #[inline(always)]
     pub fn read_alike(&mut self, alike: &Alike, new: Entry, earlier: &impl Earlier) -> bool {
-        let same = self.read == alike.read && self.set == alike.set && new.info == alike.info;
+        let same = self.read == alike.read && self.set == alike.set && new.is_like(alike.like);
         if !same || self.write.is_some() && !earlier.known(&self.write) {
             return false;
         }
@@ -186,10 +87,10 @@ impl Cell {
     ) -> Result<Alike, Conflict> {
         let (read, set) = (self.read, self.set);
         let is_foreign = !read.is_some() || read.stamp.id / SUBS != new.stamp.id / SUBS;
-        let is_plain = is_foreign && new.strong().is_none() && more.of(set, false).is_empty();
+        let is_plain = is_foreign && !new.is_strong() && more.of(set, false).is_empty();
         match self.touch(key, Some(more), new, false, earlier) {
             Some(conflict) => Err(conflict),
-            None if is_plain => Ok(Alike { info: new.info, read, set, to: self.set }),
+            None if is_plain => Ok(Alike { like: new, read, set, to: self.set }),
             None => Ok(Alike::default()),
         }
     }
@@ -200,8 +101,7 @@ impl Cell {
     #[inline(always)]
     pub fn read_again(&mut self, new: Entry, merges: bool) -> bool {
         let before = &mut self.read;
-        let same = before.site == new.site
-            && before.info == new.info
+        let same = before.is_like(new)
             && before.stamp.epoch == new.stamp.epoch
             && (before.stamp.id == new.stamp.id
                 || merges && before.stamp.id / SUBS == new.stamp.id / SUBS);
@@ -249,10 +149,9 @@ impl Cell {
                 }
                 let rest = before.bytes() & !new.bytes();
                 self.read = if rest == 0 { Entry::default() } else { before.with_bytes(rest) };
-            } else if before.site == new.site
+            } else if before.is_like(new)
                 && before.stamp.epoch == new.stamp.epoch
                 && before.stamp.id / SUBS == new.stamp.id / SUBS
-                && before.bytes() == new.bytes()
                 && (earlier.merges() || before.stamp.id == new.stamp.id)
             {
                 // Lanes of one instruction that read the same: the warp has read it.
@@ -324,73 +223,6 @@ impl Cells {
     }
 }
 
-/// Cells of global memory, made where it is used.
-#[derive(Debug, Default)]
-pub(super) struct Pages {
-    pages: Vec<Option<Box<[Cell]>>>,
-    more: More,
-}
-
-impl Pages {
-    /// What was written.
-    pub fn written(self) -> Written {
-        let page = |cells: Box<[Cell]>| -> Option<Box<[u8]>> {
-            let masks: Box<[u8]> = cells.iter().map(|cell| cell.write.bytes()).collect();
-            masks.iter().any(|&mask| mask != 0).then_some(masks)
-        };
-        Written(self.pages.into_iter().map(|cells| page(cells?)).collect())
-    }
-
-    /// Frees sets that no cell has any more, if there are many.
-    pub fn tidy(&mut self) {
-        if self.more.is_full() {
-            let count = PAGE * self.pages.iter().flatten().count();
-            let pages = self.pages.iter_mut().flatten();
-            self.more.keep(count, pages.flat_map(|page| page.iter_mut().map(|cell| &mut cell.set)));
-        }
-    }
-
-    /// Enters a write, as [`Cell::join`] does, in a cell that is there.
-    pub fn join(&mut self, at: usize, new: Entry) {
-        if let Some(Some(page)) = self.pages.get_mut(at / PAGE) {
-            page[at % PAGE].join(&mut self.more, new);
-        }
-    }
-
-    /// Enters an access, as [`Cell::touch`] does.
-    #[inline]
-    pub fn touch(
-        &mut self,
-        at: usize,
-        new: Entry,
-        write: bool,
-        earlier: &mut impl Earlier,
-    ) -> Option<Conflict> {
-        let page = at / PAGE;
-        if page >= self.pages.len() {
-            self.pages.resize_with(page + 1, || None);
-        }
-        let cells = self.pages[page].get_or_insert_with(|| vec![Cell::default(); PAGE].into());
-        let cell = &mut cells[at % PAGE];
-        let more = (write || cell.write.is_some()).then_some(&mut self.more);
-        cell.touch(at as u32, more, new, write, earlier)
-    }
-}
-
-/// The bytes of global memory that a launch has written, four bits for a cell.
-#[derive(Debug)]
-pub(crate) struct Written(Vec<Option<Box<[u8]>>>);
-
-impl Written {
-    /// Whether any of these bytes was.
-    pub fn overlaps(&self, offset: usize, bytes: usize) -> bool {
-        cells_of(offset, bytes).any(|(at, mask)| {
-            let page = self.0.get(at / PAGE).and_then(|page| page.as_ref());
-            page.is_some_and(|masks| masks[at % PAGE] & mask != 0)
-        })
-    }
-}
-
 /// The cells that `bytes` bytes at `offset` touch, each with its byte mask.
 pub(super) fn cells_of(offset: usize, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
     let end = offset + bytes;
@@ -404,13 +236,15 @@ pub(super) fn cells_of(offset: usize, bytes: usize) -> impl Iterator<Item = (usi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::detect::clock::Stamp;
 
-    fn entry(id: u32, mask: u8) -> Entry {
-        Entry::new(Stamp { id, epoch: 1 }, id, Class::Thread, None).with_bytes(mask)
+    /// An access by a thread and an instruction of its own.
+    pub(super) fn entry(id: u32, mask: u8) -> Entry {
+        Entry::numbered(id, Stamp { id, epoch: 1 }).with_bytes(mask)
     }
 
     /// Knows that accesses of one instruction are not before it.
-    struct Without(u32, u32);
+    pub(super) struct Without(pub u32, pub u32);
 
     impl Earlier for Without {
         fn ordered(&mut self, before: &Entry) -> bool {
@@ -418,7 +252,7 @@ mod tests {
         }
 
         fn known(&self, before: &Entry) -> bool {
-            before.site != self.0
+            before.number() != self.0
         }
 
         fn merges(&self) -> bool {
@@ -445,10 +279,10 @@ mod tests {
     #[test]
     fn an_older_write_keeps_its_time() {
         let (mut cell, mut more) = (Cell::default(), More::default());
-        let at = |id, epoch, mask| Entry { stamp: Stamp { id, epoch }, ..entry(id, mask) };
+        let at = |id, epoch, mask| entry(id, mask).at(Stamp { id, epoch });
         // A word that all know, then its bytes, of which the first one's writer is not known.
         let mut earlier = Without(9, 0);
-        let first = Entry { site: 9, ..at(1, 2, 1) };
+        let first = entry(9, 1).at(Stamp { id: 1, epoch: 2 });
         let bytes = [at(1, 1, 15), first, at(2, 2, 4), at(3, 2, 2), at(4, 2, 8)];
         for new in bytes {
             let conflict = cell.touch(0, Some(&mut more), new, true, &mut earlier);
@@ -465,7 +299,7 @@ mod tests {
             assert!(cell.touch(0, Some(&mut more), entry(id, 15), false, &mut earlier).is_none());
         }
         let conflict = cell.touch(0, Some(&mut more), entry(9, 15), true, &mut Without(2, 0));
-        assert_eq!(conflict.map(|c| (c.before.site, c.wrote)), Some((2, false)));
+        assert_eq!(conflict.map(|c| (c.before.number(), c.wrote)), Some((2, false)));
     }
 
     #[test]

@@ -4,10 +4,9 @@
 //! touched by the same few warps.
 
 use super::clock::{SUBS, Stamp};
-use super::shadow::{Class, Earlier, Entry};
+use super::shadow::{Class, Earlier, Entry, Kinds};
 use super::strand::Strand;
 use super::{Home, IN_ORDER, Touch, Unit};
-use crate::ir::Scope;
 
 /// The third space, beside those of [`strand`](super::strand).
 pub(super) const TENSOR: usize = 2;
@@ -16,6 +15,7 @@ pub(super) const TENSOR: usize = 2;
 pub(super) struct Viewer<'a> {
     strand: &'a Strand,
     units: &'a [Unit],
+    kinds: &'a Kinds,
     unit: u32,
     pub lane: u32,
     home: Home,
@@ -38,7 +38,7 @@ const KNOWN: usize = 16;
 
 impl<'a> Viewer<'a> {
     pub fn new(
-        (strand, units): (&'a Strand, &'a [Unit]),
+        (strand, units, kinds): (&'a Strand, &'a [Unit], &'a Kinds),
         (unit, lane, home): (u32, u32, Home),
         (space, touch): (usize, Touch),
     ) -> Viewer<'a> {
@@ -48,6 +48,7 @@ impl<'a> Viewer<'a> {
         Viewer {
             strand,
             units,
+            kinds,
             unit,
             lane,
             home,
@@ -102,13 +103,12 @@ impl<'a> Viewer<'a> {
     /// Multiplications of one thread into one accumulator of one shape.
     fn pipelined(&self, before: &Entry, class: Class) -> bool {
         let of = &self.units[(before.stamp.id / SUBS) as usize];
+        let tag = self.kinds.of(before).tag;
         class == Class::Mma
             && self.touch.class == Class::Mma
             && of.home == self.home
             && (of.warp, of.lane) == (self.units[self.unit as usize].warp, Some(self.lane))
-            && (before.tag() == self.pipeline
-                || before.tag() == IN_ORDER
-                || self.pipeline == IN_ORDER)
+            && (tag == self.pipeline || tag == IN_ORDER || self.pipeline == IN_ORDER)
     }
 }
 
@@ -137,15 +137,13 @@ impl Earlier for Viewer<'_> {
         }
         self.unknown = (before.stamp, class);
         // Strong accesses that include each other order themselves; the next one may not.
-        match (before.strong(), self.touch.strong) {
-            (Some((scope, bytes)), Some((mine, size))) => {
-                let other = self.units[(id / SUBS) as usize].home;
-                self.home.includes(mine, other)
-                    && other.includes(Scope::of(scope), self.home)
-                    && bytes == size
-            }
-            _ => false,
-        }
+        let Some((mine, size)) = self.touch.strong.filter(|_| before.is_strong()) else {
+            return false;
+        };
+        let other = self.units[(id / SUBS) as usize].home;
+        self.kinds.of(before).strong.is_some_and(|(scope, bytes)| {
+            self.home.includes(mine, other) && other.includes(scope, self.home) && bytes == size
+        })
     }
 
     #[inline(always)]

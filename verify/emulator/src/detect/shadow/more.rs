@@ -180,13 +180,8 @@ impl More {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::entry;
     use super::*;
-    use crate::detect::clock::Stamp;
-    use crate::detect::shadow::Class;
-
-    fn entry(id: u32, mask: u8) -> Entry {
-        Entry::new(Stamp { id, epoch: 1 }, id, Class::Thread, None).with_bytes(mask)
-    }
 
     #[test]
     fn cells_that_are_accessed_alike_share_sets() {

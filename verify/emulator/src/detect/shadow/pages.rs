@@ -1,0 +1,151 @@
+//! Cells of global memory, made where it is used.
+//!
+//! An input is only read and an output, as a rule, only written: the writes, the reads and the sets of a page's cells
+//! are apart, each made when the first cell of the page has one.
+
+use super::{Cell, Conflict, Earlier, Entry, More, cells_of};
+
+/// Cells of a page.
+const PAGE: usize = 1024;
+
+/// One thing of each cell of a page; nothing until the first is there.
+#[derive(Debug)]
+struct Column<T>(Option<Box<[T; PAGE]>>);
+
+impl<T> Default for Column<T> {
+    fn default() -> Column<T> {
+        Column(None)
+    }
+}
+
+impl<T: Copy + Default + PartialEq> Column<T> {
+    #[inline(always)]
+    fn get(&self, at: usize) -> T {
+        self.0.as_ref().map_or_else(T::default, |all| all[at])
+    }
+
+    #[inline(always)]
+    fn set(&mut self, at: usize, value: T) {
+        match &mut self.0 {
+            Some(all) => all[at] = value,
+            None if value == T::default() => {}
+            None => self.0.insert(Box::new([T::default(); PAGE]))[at] = value,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    writes: Column<Entry>,
+    reads: Column<Entry>,
+    sets: Column<u32>,
+}
+
+/// The cells of a memory that grows.
+#[derive(Debug, Default)]
+pub(in crate::detect) struct Pages {
+    pages: Vec<Page>,
+    more: More,
+}
+
+impl Pages {
+    /// What was written.
+    pub fn written(self) -> Written {
+        let page = |page: Page| Some(Box::new(page.writes.0?.map(|write| write.bytes())));
+        Written(self.pages.into_iter().map(page).collect())
+    }
+
+    /// Frees sets that no cell has any more, if there are many.
+    pub fn tidy(&mut self) {
+        if self.more.is_full() {
+            let sets = || self.pages.iter().filter_map(|page| page.sets.0.as_ref());
+            let count = PAGE * sets().count();
+            let sets = self.pages.iter_mut().filter_map(|page| page.sets.0.as_mut());
+            self.more.keep(count, sets.flat_map(|sets| sets.iter_mut()));
+        }
+    }
+
+    /// Enters a write, as [`Cell::join`] does, in a cell that is there.
+    pub fn join(&mut self, at: usize, new: Entry) {
+        if let Some(page) = self.pages.get_mut(at / PAGE) {
+            let set = page.sets.get(at % PAGE);
+            page.sets.set(at % PAGE, self.more.with(set, true, new));
+        }
+    }
+
+    /// Enters an access, as [`Cell::touch`] does.
+    #[inline]
+    pub fn touch(
+        &mut self,
+        at: usize,
+        new: Entry,
+        write: bool,
+        earlier: &mut impl Earlier,
+    ) -> Option<Conflict> {
+        let (number, slot) = (at / PAGE, at % PAGE);
+        if number >= self.pages.len() {
+            self.pages.resize_with(number + 1, Page::default);
+        }
+        let page = &mut self.pages[number];
+        let mut cell = Cell {
+            write: page.writes.get(slot),
+            read: page.reads.get(slot),
+            set: page.sets.get(slot),
+        };
+        let more = (write || cell.write.is_some()).then_some(&mut self.more);
+        let conflict = cell.touch(at as u32, more, new, write, earlier);
+        if write {
+            page.writes.set(slot, cell.write);
+        }
+        page.reads.set(slot, cell.read);
+        page.sets.set(slot, cell.set);
+        conflict
+    }
+}
+
+/// The bytes of global memory that a launch has written, four bits for a cell.
+#[derive(Debug)]
+pub(crate) struct Written(Vec<Option<Box<[u8; PAGE]>>>);
+
+impl Written {
+    /// Whether any of these bytes was.
+    pub fn overlaps(&self, offset: usize, bytes: usize) -> bool {
+        cells_of(offset, bytes).any(|(at, mask)| {
+            let page = self.0.get(at / PAGE).and_then(|page| page.as_ref());
+            page.is_some_and(|masks| masks[at % PAGE] & mask != 0)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Without, entry};
+    use super::*;
+
+    #[test]
+    fn a_page_holds_what_was_done_to_it() {
+        let mut pages = Pages::default();
+        let parts = |pages: &Pages, at: usize| {
+            let Page { writes, reads, sets } = &pages.pages[at / PAGE];
+            (writes.0.is_some(), reads.0.is_some(), sets.0.is_some())
+        };
+        let touch = |pages: &mut Pages, at, id, write, not| {
+            pages.touch(at, entry(id, 15), write, &mut Without(not, 0)).is_some()
+        };
+        let (input, output) = (5, 3 * PAGE + 7);
+        assert!(!touch(&mut pages, input, 1, false, 0));
+        assert!(!touch(&mut pages, input, 2, false, 1));
+        assert!(!touch(&mut pages, output, 3, true, 0));
+        assert_eq!(parts(&pages, input), (false, true, false));
+        assert_eq!(parts(&pages, output), (true, false, false));
+        // Both halves of a race are there, whichever came first.
+        assert!(touch(&mut pages, input, 4, true, 2));
+        assert!(touch(&mut pages, output, 5, false, 3));
+        // Two unordered readers of what was written are a set.
+        assert!(!touch(&mut pages, output, 6, false, 5));
+        assert_eq!(parts(&pages, output), (true, true, true));
+        assert!(touch(&mut pages, output, 7, true, 5));
+        let written = pages.written();
+        assert!(written.overlaps(4 * input, 1) && !written.overlaps(4 * input + 4, 4));
+    }
+}
