@@ -158,9 +158,10 @@ impl Cell {
                 if before.stamp.id != new.stamp.id {
                     new.stamp.id = new.stamp.id / SUBS * SUBS;
                 }
-            } else if before.bytes() & !new.bytes() != 0
-                || before.class() != new.class()
-                || before.stamp != new.stamp && !earlier.ordered(&before)
+            } else if more.is_some()
+                && (before.bytes() & !new.bytes() != 0
+                    || before.class() != new.class()
+                    || before.stamp != new.stamp && !earlier.ordered(&before))
             {
                 keep[1] = Some((false, before));
             }

@@ -25,6 +25,8 @@ pub(super) struct Viewer<'a> {
     pub pipeline: u16,
     /// Units of which everything up to an epoch is known to be ordered, at their number modulo [`KNOWN`].
     known: [(u32, u32); KNOWN],
+    /// The last access of another unit that was found to be ordered.
+    granted: Entry,
     /// The last access that was not known.
     unknown: (Stamp, Class),
     /// A set of accesses that are all known to be ordered.
@@ -56,6 +58,7 @@ impl<'a> Viewer<'a> {
             touch,
             pipeline,
             known,
+            granted: Entry::default(),
             unknown,
             cleared,
             merges,
@@ -110,15 +113,11 @@ impl<'a> Viewer<'a> {
             && (of.warp, of.lane) == (self.units[self.unit as usize].warp, Some(self.lane))
             && (tag == self.pipeline || tag == IN_ORDER || self.pipeline == IN_ORDER)
     }
-}
 
-impl Earlier for Viewer<'_> {
-    #[inline]
-    fn ordered(&mut self, before: &Entry) -> bool {
+    /// Whether an access of which nothing is remembered is before the new one.
+    #[inline(never)]
+    fn find_out(&mut self, before: &Entry) -> bool {
         let Stamp { id, epoch } = before.stamp;
-        if self.known(before) {
-            return true;
-        }
         let class = before.class();
         // Whatever lane asks, if it is another warp's.
         let is_foreign = self.touch.class == Class::Thread && id / SUBS != self.unit;
@@ -132,6 +131,8 @@ impl Earlier for Viewer<'_> {
             let whole = if generic { self.strand.now.c.get(id & !(SUBS - 1)) } else { 0 };
             if whole >= epoch {
                 self.known[(id / SUBS) as usize % KNOWN] = (id / SUBS, whole);
+            } else if id / SUBS != self.unit {
+                self.granted = *before;
             }
             return true;
         }
@@ -144,6 +145,13 @@ impl Earlier for Viewer<'_> {
         self.kinds.of(before).strong.is_some_and(|(scope, bytes)| {
             self.home.includes(mine, other) && other.includes(scope, self.home) && bytes == size
         })
+    }
+}
+
+impl Earlier for Viewer<'_> {
+    #[inline(always)]
+    fn ordered(&mut self, before: &Entry) -> bool {
+        self.known(before) || before.is_part_of(self.granted) || self.find_out(before)
     }
 
     #[inline(always)]

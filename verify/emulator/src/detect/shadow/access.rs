@@ -177,6 +177,12 @@ impl Entry {
         self.word & BYTES != 0
     }
 
+    /// The same, but for the bytes.
+    #[inline(always)]
+    pub fn is_part_of(self, other: Entry) -> bool {
+        self.stamp == other.stamp && (self.word ^ other.word) & !BYTES == 0
+    }
+
     /// The same, but for the time and who made it.
     #[inline(always)]
     pub(super) fn is_like(self, other: Entry) -> bool {
