@@ -54,8 +54,12 @@ enum Parameter {
     Bytes(Vec<u8>),
     /// A place in a buffer.
     Address(usize, u64),
-    /// A structure: where each field lies, and all its bytes.
-    Fields(Vec<(usize, Parameter)>, usize),
+    /// A structure: where each field lies, all its bytes, and its alignment.
+    Fields {
+        placed: Vec<(usize, Parameter)>,
+        bytes: usize,
+        align: usize,
+    },
     /// A map of a buffer: by value, or its address.
     Map {
         map: Box<TensorMap>,
@@ -88,8 +92,6 @@ impl Setup {
             }
             buffers.push(contents);
         }
-        let index = |name: &str| buffers.iter().position(|b| b.name == name).unwrap_or_default();
-
         let entry = module.function(kernel).filter(|f| f.kind == FunctionKind::Entry);
         let declared: &[Param] = entry.map_or(&[], |entry| &entry.params);
         if declared.len() != spec.arguments.len() {
@@ -107,16 +109,9 @@ impl Setup {
         }
         let mut parameters = Vec::new();
         for (argument, declared) in spec.arguments.iter().zip(declared) {
-            let parameter = match argument.get_ref() {
-                Argument::TensorMap(name) => {
-                    let Some(map) = spec.tensor_maps.get(name) else { continue };
-                    let buffer = index(&map.get_ref().buffer);
-                    inside(map, &buffers[buffer])?;
-                    let map = Box::new(map.get_ref().clone());
-                    Parameter::Map { map, buffer, by_address: declared.bytes == 8 }
-                }
-                value => plain(value, &argument.span(), &buffers)?,
-            };
+            let given = Given { spec, buffers: &buffers, span: argument.span() };
+            let by_address = declared.bytes == 8;
+            let parameter = given.parameter(argument.get_ref(), by_address)?;
             let given = parameter.bytes() as u64;
             if given != declared.bytes {
                 return Err(SpecError::new(
@@ -152,22 +147,7 @@ impl Setup {
         }
         let mut launch = self.launch.clone();
         for parameter in &self.parameters {
-            launch.params.push(match parameter {
-                Parameter::Map { map, buffer, by_address } => {
-                    let desc = map
-                        .desc(addresses[*buffer] + map.offset())
-                        .map_err(|error| Error::Host(error.problem))?;
-                    let bytes = encode(&desc).map_err(|error| Error::Host(error.to_string()))?;
-                    if *by_address {
-                        let address = machine.alloc(TENSOR_MAP_BYTES as u64, ALIGNMENT)?;
-                        machine.write(address, &bytes)?;
-                        address.to_le_bytes().to_vec()
-                    } else {
-                        bytes.to_vec()
-                    }
-                }
-                value => value.value(&addresses),
-            });
+            launch.params.push(parameter.value(machine, &addresses)?);
         }
         Ok((launch, addresses))
     }
@@ -200,66 +180,103 @@ impl Parameter {
     fn bytes(&self) -> usize {
         match self {
             Parameter::Bytes(bytes) => bytes.len(),
-            Parameter::Fields(_, bytes) => *bytes,
+            Parameter::Fields { bytes, .. } => *bytes,
             Parameter::Map { by_address: false, .. } => TENSOR_MAP_BYTES,
             Parameter::Address(..) | Parameter::Map { .. } => 8,
         }
     }
 
-    /// What it is once the buffers have addresses; maps have their own way.
-    fn value(&self, addresses: &[u64]) -> Vec<u8> {
-        match self {
+    /// What it is once the buffers have addresses.
+    fn value(&self, machine: &mut Machine, addresses: &[u64]) -> Result<Vec<u8>, Error> {
+        Ok(match self {
             Parameter::Bytes(bytes) => bytes.clone(),
             Parameter::Address(buffer, offset) => {
                 (addresses[*buffer] + offset).to_le_bytes().to_vec()
             }
-            Parameter::Fields(fields, bytes) => {
+            Parameter::Fields { placed, bytes, .. } => {
                 let mut all = vec![0; *bytes];
-                for (at, field) in fields {
-                    let value = field.value(addresses);
+                for (at, field) in placed {
+                    let value = field.value(machine, addresses)?;
                     all[*at..at + value.len()].copy_from_slice(&value);
                 }
                 all
             }
-            Parameter::Map { .. } => Vec::new(),
+            Parameter::Map { map, buffer, by_address } => {
+                let desc = map
+                    .desc(addresses[*buffer] + map.offset())
+                    .map_err(|error| Error::Host(error.problem))?;
+                let bytes = encode(&desc).map_err(|error| Error::Host(error.to_string()))?;
+                if *by_address {
+                    let address = machine.alloc(TENSOR_MAP_BYTES as u64, ALIGNMENT)?;
+                    machine.write(address, &bytes)?;
+                    address.to_le_bytes().to_vec()
+                } else {
+                    bytes.to_vec()
+                }
+            }
+        })
+    }
+
+    /// How it is aligned in a structure. C++ aligns a tensor map to its size.
+    fn align(&self, argument: &Argument) -> usize {
+        match (self, argument) {
+            (_, Argument::Bytes(_)) => 1,
+            (Parameter::Fields { align, .. }, _) => *align,
+            _ => self.bytes(),
         }
     }
 }
 
-/// Scalars, pointers, and structures of them.
-fn plain(
-    argument: &Argument,
-    span: &Range<usize>,
-    buffers: &[Contents],
-) -> Result<Parameter, SpecError> {
-    match argument {
-        Argument::Pointer(pointer) => {
-            let (name, offset) = pointer.get();
-            let buffer = buffers.iter().position(|b| b.name == name).unwrap_or_default();
-            let bytes = buffers[buffer].bytes;
-            if offset > bytes {
-                return Err(SpecError::new(
-                    span.clone(),
-                    format!("the offset {offset} lies outside of `{name}`"),
-                    format!("`{name}` has {bytes} bytes"),
-                ));
+/// An argument of a description, and what it may name.
+struct Given<'a> {
+    spec: &'a Spec,
+    buffers: &'a [Contents],
+    span: Range<usize>,
+}
+
+impl Given<'_> {
+    fn buffer(&self, name: &str) -> usize {
+        self.buffers.iter().position(|b| b.name == name).unwrap_or_default()
+    }
+
+    /// An argument, or a field of one; a tensor map `by_address` is eight bytes.
+    fn parameter(&self, argument: &Argument, by_address: bool) -> Result<Parameter, SpecError> {
+        match argument {
+            Argument::Pointer(pointer) => {
+                let (name, offset) = pointer.get();
+                let buffer = self.buffer(name);
+                let bytes = self.buffers[buffer].bytes;
+                if offset > bytes {
+                    return Err(SpecError::new(
+                        self.span.clone(),
+                        format!("the offset {offset} lies outside of `{name}`"),
+                        format!("`{name}` has {bytes} bytes"),
+                    ));
+                }
+                Ok(Parameter::Address(buffer, offset))
             }
-            Ok(Parameter::Address(buffer, offset))
-        }
-        Argument::Fields(fields) => {
-            let (mut at, mut widest, mut placed) = (0usize, 1, Vec::new());
-            for field in fields {
-                let value = plain(field, span, buffers)?;
-                let align = if matches!(field, Argument::Bytes(_)) { 1 } else { value.bytes() };
-                at = at.next_multiple_of(align);
-                widest = widest.max(align);
-                let bytes = value.bytes();
-                placed.push((at, value));
-                at += bytes;
+            Argument::TensorMap(name) => {
+                let map = self.spec.tensor_map(name, self.span.clone())?;
+                let buffer = self.buffer(&map.get_ref().buffer);
+                inside(map, &self.buffers[buffer])?;
+                let map = Box::new(map.get_ref().clone());
+                Ok(Parameter::Map { map, buffer, by_address })
             }
-            Ok(Parameter::Fields(placed, at.next_multiple_of(widest)))
+            Argument::Fields(fields) => {
+                let (mut at, mut widest, mut placed) = (0usize, 1, Vec::new());
+                for field in fields {
+                    let value = self.parameter(field, false)?;
+                    let align = value.align(field);
+                    at = at.next_multiple_of(align);
+                    widest = widest.max(align);
+                    let bytes = value.bytes();
+                    placed.push((at, value));
+                    at += bytes;
+                }
+                Ok(Parameter::Fields { placed, bytes: at.next_multiple_of(widest), align: widest })
+            }
+            scalar => Ok(Parameter::Bytes(bytes(scalar))),
         }
-        scalar => Ok(Parameter::Bytes(bytes(scalar))),
     }
 }
 

@@ -217,7 +217,7 @@ pub enum Argument {
     F64(f64),
     /// These bytes.
     Bytes(Vec<u8>),
-    /// The members of a structure, each aligned to its size.
+    /// The members of a structure, each aligned as C++ does: to its size, and a structure as its widest field.
     Fields(Vec<Argument>),
     /// The address of a buffer, or of a place in it.
     Pointer(Pointer),
@@ -406,25 +406,30 @@ impl Spec {
     fn named(&self, argument: &Argument, span: &Range<usize>) -> Result<(), SpecError> {
         match argument {
             Argument::Pointer(pointer) => self.find(pointer.get().0, span.clone()).map(|_| ()),
-            Argument::TensorMap(name) if !self.tensor_maps.contains_key(name) => {
-                let maps = self.tensor_maps.keys();
-                Err(unknown("tensor map", "tensor_map", name, span.clone(), maps))
-            }
+            Argument::TensorMap(name) => self.tensor_map(name, span.clone()).map(|_| ()),
             Argument::Fields(fields) => {
-                let nested = |field: &&Argument| {
-                    matches!(field, Argument::Fields(_) | Argument::TensorMap(_))
-                };
-                if fields.is_empty() || fields.iter().any(|field| nested(&field)) {
+                if fields.is_empty() {
                     return Err(SpecError::new(
                         span.clone(),
-                        "a structure without fields, or one of structures or tensor maps",
-                        "list its scalars and pointers one after the other",
+                        "a structure without fields",
+                        "list its fields, which may be structures and tensor maps; one byte stands for an empty structure of C++",
                     ));
                 }
                 fields.iter().try_for_each(|field| self.named(field, span))
             }
             _ => Ok(()),
         }
+    }
+
+    /// The tensor map of this name, which `span` asks for.
+    pub fn tensor_map(
+        &self,
+        name: &str,
+        span: Range<usize>,
+    ) -> Result<&Spanned<TensorMap>, SpecError> {
+        self.tensor_maps
+            .get(name)
+            .ok_or_else(|| unknown("tensor map", "tensor_map", name, span, self.tensor_maps.keys()))
     }
 
     /// The buffer of this name, which `span` asks for.
