@@ -1,5 +1,7 @@
 //! The tensor cores.
 
+mod modifiers;
+
 use super::*;
 use crate::tcgen05::{AccumulatorType, ElementType, Form, Major};
 use crate::tensor;
@@ -42,7 +44,7 @@ impl Decoder<'_> {
                 TensorOp::Mma(Box::new(self.multiplication(mods, (d, a, b), rest)?))
             }
             ("cp", [a, from]) => {
-                let copy = tensor::copy(&mods_of(tensor::of_copy))?;
+                let copy = modifiers::copy(&mods_of(modifiers::of_copy))?;
                 TensorOp::Cp { copy, addr: self.addr(a)?, from: self.src(from, 64)?, pair }
             }
             ("shift", [a]) if mods.has("down") => TensorOp::Shift { addr: self.addr(a)?, pair },
@@ -72,7 +74,7 @@ impl Decoder<'_> {
                     }
                     _ => return Err("operands".into()),
                 };
-                let access = tensor::access(&mods_of(tensor::of_access), rest)?;
+                let access = modifiers::access(&mods_of(modifiers::of_access), rest)?;
                 TensorOp::Ld { access, registers, addr: self.addr(a)?, reduce }
             }
             ("st", [a, rest @ .., value]) => {
@@ -82,7 +84,7 @@ impl Decoder<'_> {
                     }
                     value => Box::from([self.src(value, 32)?]),
                 };
-                let access = tensor::access(&mods_of(tensor::of_access), rest)?;
+                let access = modifiers::access(&mods_of(modifiers::of_access), rest)?;
                 TensorOp::St { access, registers, addr: self.addr(a)? }
             }
             _ => return Err(String::new()),
@@ -97,9 +99,9 @@ impl Decoder<'_> {
         (d, a, b): (&Operand, &Operand, &Operand),
         rest: &[Operand],
     ) -> Result<tensor::MmaForm> {
-        let kind = tensor::kind(mods.find(|m| m.strip_prefix("kind::").map(str::to_owned)))?;
+        let kind = modifiers::kind(mods.find(|m| m.strip_prefix("kind::").map(str::to_owned)))?;
         mods.idle(&["block_scale"]);
-        mods.each(|m| tensor::is_collector(m).then_some(()));
+        mods.each(|m| modifiers::is_collector(m).then_some(()));
         let form = match (mods.has("ws"), mods.has("cta_group::2")) {
             (true, _) => Form::WeightStationary,
             (_, true) => Form::Pair,
@@ -118,7 +120,7 @@ impl Decoder<'_> {
         let (scales, rest) = match (kind.is_scaled(), rest) {
             (true, [of_a, of_b, rest @ ..]) => {
                 let blocks =
-                    tensor::blocks(kind, &mods.each(|m| tensor::of_blocks(m).then_some(m)))?;
+                    modifiers::blocks(kind, &mods.each(|m| modifiers::of_blocks(m).then_some(m)))?;
                 (Some((self.addr(of_a)?, self.addr(of_b)?, blocks)), rest)
             }
             (true, _) => return Err("operands".into()),
