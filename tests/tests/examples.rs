@@ -1,12 +1,14 @@
 //! Every example, on the emulator, under many schedules: all results right, nothing suspicious, in the time that the
 //! project promises.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use baton::float::bf16;
+use baton_emulator::trace::{Actor, Span, Trace};
 use baton_host::{Device, EmulatorOptions, Image, Module};
 use example_common::Outcome;
-use gemm_blackwell::{Output, Problem, Shape};
+use gemm_blackwell::{Output, Problem, Schedule, Shape};
 
 /// Schedules for each example.
 const SEEDS: u64 = 100;
@@ -161,6 +163,81 @@ fn products_are_right_in_bf16() {
 #[test]
 fn one_cta_walks_over_ragged_tiles() {
     product::<f32>(Shape { m: 300, n: 257, k: 65 }, 1);
+}
+
+/// A product by CTAs that take tiles as they come, under every seed.
+fn dynamic_product<T: Output>(shape: Shape) {
+    let problem = Problem::new(shape, 1);
+    under_all_seeds(&gemm_blackwell::KERNELS, |device, module, _| {
+        Ok(problem.run_as::<T>(device, module, Schedule::Dynamic)?.outcome)
+    });
+}
+
+#[test]
+fn products_of_tiles_that_are_taken_over_are_right() {
+    // More steps than stages and, where few CTAs run, more tiles than answers and accumulators: every ring goes round.
+    dynamic_product::<f32>(Shape { m: 256, n: 384, k: 320 });
+    dynamic_product::<bf16>(Shape { m: 256, n: 384, k: 64 });
+}
+
+#[test]
+fn ragged_products_of_tiles_that_are_taken_over_are_right() {
+    dynamic_product::<bf16>(Shape { m: 300, n: 257, k: 65 });
+    dynamic_product::<f32>(Shape { m: 1, n: 500, k: 1 });
+}
+
+#[test]
+fn products_of_tiles_that_are_taken_over_have_no_hazards() {
+    let device = Device::emulator(EmulatorOptions::default().with_strict(true));
+    let module = device.load(&gemm_blackwell::KERNELS).expect("it loads");
+    let problem = Problem::new(Shape { m: 300, n: 257, k: 320 }, 2);
+    for seed in 0..20 {
+        device.set_seed(seed);
+        let product = problem.run_as::<f32>(&device, &module, Schedule::Dynamic);
+        let outcome = product.unwrap_or_else(|error| panic!("seed {seed}: {error}")).outcome;
+        assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
+        assert!(outcome.launch.hazards.is_empty(), "seed {seed}: {outcome:?}");
+    }
+}
+
+/// For each CTA of a recorded run, when what `is_it` chooses began.
+fn starts(trace: &Trace, is_it: impl Fn(&Span) -> bool) -> BTreeMap<[u32; 3], Vec<u64>> {
+    let mut starts = BTreeMap::<_, Vec<u64>>::new();
+    for span in trace.spans.iter().filter(|span| is_it(span)) {
+        starts.entry(span.lane.block).or_default().push(span.start);
+    }
+    starts.values_mut().for_each(|starts| starts.sort());
+    starts
+}
+
+#[test]
+fn the_epilogue_of_a_tile_overlaps_the_products_of_the_next() {
+    // Of a tile: matrix instructions, in steps of 16 elements of K, and bulk stores, of 32 columns each.
+    const PRODUCTS: usize = 320 / 16;
+    const STORES: usize = 128 / 32;
+    let device = Device::emulator(EmulatorOptions::default().with_trace(true));
+    let module = device.load(&gemm_blackwell::KERNELS).expect("it loads");
+    let problem = Problem::new(Shape { m: 256, n: 512, k: 320 }, 3);
+    let (mut taken_over, mut overlapping) = (0, 0);
+    for seed in 0..20 {
+        device.set_seed(seed);
+        let product = problem.run_as::<f32>(&device, &module, Schedule::Dynamic).expect("it runs");
+        let trace = product.outcome.launch.trace.expect("it is recorded");
+        let products = starts(&trace, |span| span.label.starts_with("tcgen05.mma"));
+        let out = Actor::Engine("bulk copies out");
+        let stores = starts(&trace, |span| span.lane.actor == out);
+        for (cta, products) in &products {
+            let stores = &stores[cta];
+            assert_eq!(products.len() / PRODUCTS, stores.len() / STORES, "seed {seed}, {cta:?}");
+            let next = products.chunks(PRODUCTS).skip(1);
+            for (next, stores) in next.zip(stores.chunks(STORES)) {
+                taken_over += 1;
+                overlapping += usize::from(next[0] < stores[0]);
+            }
+        }
+    }
+    // With one accumulator there would be none: the epilogue hands it back behind the first store.
+    assert!(overlapping > taken_over / 2, "{overlapping} of {taken_over}");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use baton_tests::code::Code;
 use baton_tests::{Kernels, kernels, root};
 
 const TYPED: &str = "gemm_f32";
+/// The kernel that takes tiles as they come: its roles do the same with each of them.
+const DYNAMIC: &str = "gemm_dynamic_f32";
 const RAW: &str = "gemm_raw_f32";
 
 fn gemm() -> Kernels {
@@ -31,10 +33,19 @@ fn the_loops_of_the_machine_code_are_those_of_the_twin() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let listing = String::from_utf8(output.stdout).expect("a listing is text");
 
-    let [typed, raw] = [TYPED, RAW].map(|kernel| Code::of_listing(&listing, kernel));
+    let [typed, dynamic, raw] =
+        [TYPED, DYNAMIC, RAW].map(|kernel| Code::of_listing(&listing, kernel));
     // The tensor core's instruction, and the copy engine's.
     for instruction in ["UTCHMMA", "UTMALDG"] {
-        assert_eq!(typed.loops_around(instruction), raw.loops_around(instruction), "{instruction}");
+        let by_hand = raw.loops_around(instruction);
+        assert_eq!(typed.loops_around(instruction), by_hand, "{instruction}");
+        let dynamic = dynamic.loops_around(instruction);
+        assert_eq!(dynamic.len(), by_hand.len(), "{instruction}, dynamic");
+        for (opcodes, by_hand) in dynamic.iter().zip(&by_hand) {
+            // A constant is kept in a register, or loaded each time.
+            let more = opcodes.iter().find(|(op, n)| by_hand.get(*op).is_none_or(|most| *n > most));
+            assert_eq!(more, None, "{instruction}, dynamic: {opcodes:?}, by hand {by_hand:?}");
+        }
     }
 }
 
@@ -42,7 +53,7 @@ fn the_loops_of_the_machine_code_are_those_of_the_twin() {
 fn the_loops_of_the_ptx_are_those_of_the_twin() {
     let built = gemm();
     let module = Module::parse(&built.ptx, "gemm").expect("the builder's PTX");
-    let [typed, raw] = [TYPED, RAW].map(|kernel| Code::of_ptx(&module, kernel));
+    let [typed, dynamic, raw] = [TYPED, DYNAMIC, RAW].map(|kernel| Code::of_ptx(&module, kernel));
     for instruction in ["tcgen05.mma", "cp.async.bulk.tensor.2d.shared::cluster"] {
         let without_copies = |code: &Code| {
             let mut loops = code.loops_around(instruction);
@@ -51,6 +62,7 @@ fn the_loops_of_the_ptx_are_those_of_the_twin() {
             loops
         };
         assert_eq!(without_copies(&typed), without_copies(&raw), "{instruction}");
+        assert_eq!(without_copies(&dynamic), without_copies(&raw), "{instruction}, dynamic");
     }
     // The epilogue's are scheduled differently, and are as long.
     let length = |code: &Code| -> Vec<usize> {

@@ -7,9 +7,9 @@ use std::thread;
 use baton::float::bf16;
 use baton::global::Store;
 use baton::launch::{Call, DeviceValue, TensorMap};
-use baton_host::{Buffer, Device, Error, Image, Matrix, Module, POISON};
+use baton_host::{Buffer, Device, Error, Grid, Image, Matrix, Module, POISON};
 use example_common::{Numbers, Outcome, Verdict};
-use gemm_blackwell_kernel::{self as kernel, TILE_K, TILE_M, TILE_N, TileA, TileB, TileC};
+use gemm_blackwell_kernel::{self as kernel, TILE_K, TILE_M, TILE_N, TileA, TileB, TileC, dynamic};
 
 /// The kernels, compiled by the build script.
 pub static KERNELS: Image = baton_host::image!("gemm_blackwell_kernel");
@@ -17,10 +17,12 @@ pub static KERNELS: Image = baton_host::image!("gemm_blackwell_kernel");
 /// The tensor unit wants rows to begin at multiples of so many bytes.
 const ROW_ALIGNMENT: usize = 16;
 
-/// An element type of C and the kernel that makes it.
+/// An element type of C and the kernels that make it.
 pub trait Output: kernel::Output + DeviceValue {
-    /// The kernel's name.
+    /// The name of the kernel whose CTAs stride over the tiles.
     const KERNEL: &'static str;
+    /// The name of the kernel whose CTAs take tiles as they come.
+    const DYNAMIC: &'static str;
     /// Bits of the significand, the hidden one included.
     const SIGNIFICAND: i32;
     /// Exponent of the smallest normal number.
@@ -39,10 +41,19 @@ pub trait Output: kernel::Output + DeviceValue {
         c: TensorMap<'a, TileC<Self>, Store>,
         tiles: Tiles,
     ) -> Call<'a>;
+
+    /// A call of the kernel that takes tiles as they come, from a grid of all of them: `steps` of K.
+    fn dynamic_call<'a>(
+        a: TensorMap<'a, TileA>,
+        b: TensorMap<'a, TileB>,
+        c: TensorMap<'a, TileC<Self>, Store>,
+        steps: u32,
+    ) -> Call<'a>;
 }
 
 impl Output for f32 {
     const KERNEL: &'static str = "gemm_f32";
+    const DYNAMIC: &'static str = "gemm_dynamic_f32";
     const SIGNIFICAND: i32 = 24;
 
     fn to_f64(self) -> f64 {
@@ -61,10 +72,20 @@ impl Output for f32 {
     ) -> Call<'a> {
         kernel::gemm_f32(a, b, c, rows, columns, steps)
     }
+
+    fn dynamic_call<'a>(
+        a: TensorMap<'a, TileA>,
+        b: TensorMap<'a, TileB>,
+        c: TensorMap<'a, TileC<f32>, Store>,
+        steps: u32,
+    ) -> Call<'a> {
+        dynamic::gemm_dynamic_f32(a, b, c, steps)
+    }
 }
 
 impl Output for bf16 {
     const KERNEL: &'static str = "gemm_bf16";
+    const DYNAMIC: &'static str = "gemm_dynamic_bf16";
     const SIGNIFICAND: i32 = 8;
 
     fn to_f64(self) -> f64 {
@@ -82,6 +103,15 @@ impl Output for bf16 {
         Tiles { rows, columns, steps }: Tiles,
     ) -> Call<'a> {
         kernel::gemm_bf16(a, b, c, rows, columns, steps)
+    }
+
+    fn dynamic_call<'a>(
+        a: TensorMap<'a, TileA>,
+        b: TensorMap<'a, TileB>,
+        c: TensorMap<'a, TileC<bf16>, Store>,
+        steps: u32,
+    ) -> Call<'a> {
+        dynamic::gemm_dynamic_bf16(a, b, c, steps)
     }
 }
 
@@ -128,6 +158,15 @@ pub fn ctas(device: &Device, shape: Shape) -> u32 {
     if device.is_emulator() { tiles.div_ceil(2) } else { tiles.min(MULTIPROCESSORS) }
 }
 
+/// Who does which tiles of C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// So many CTAs, each of which strides over the tiles.
+    Strided(u32),
+    /// A CTA for each tile; those that run take over the tiles of those that have not started.
+    Dynamic,
+}
+
 /// Inputs, and what their product has to be.
 pub struct Problem {
     shape: Shape,
@@ -169,12 +208,22 @@ impl Problem {
         self.shape
     }
 
-    /// Computes the product on the device and compares every element.
+    /// Computes the product on the device, on so many CTAs, and compares every element.
     pub fn run<T: Output>(
         &self,
         device: &Device,
         module: &Module,
         ctas: u32,
+    ) -> Result<Product, Error> {
+        self.run_as::<T>(device, module, Schedule::Strided(ctas))
+    }
+
+    /// Computes the product on the device and compares every element.
+    pub fn run_as<T: Output>(
+        &self,
+        device: &Device,
+        module: &Module,
+        schedule: Schedule,
     ) -> Result<Product, Error> {
         let Shape { m, n, k } = self.shape;
         let (a, a_matrix) = upload(device, &self.a, m, k)?;
@@ -182,13 +231,17 @@ impl Problem {
         let c_matrix = matrix::<T>(m, n);
         let mut c = Buffer::<T>::poisoned(device, m * c_matrix.pitch as usize)?;
 
-        let call = T::call(
-            a.tensor_map(a_matrix)?,
-            b.tensor_map(b_matrix)?,
-            c.tensor_map_mut(c_matrix)?,
-            self.shape.tiles(),
-        );
-        let launch = device.launch(module, ctas, call)?;
+        let (a, b) = (a.tensor_map(a_matrix)?, b.tensor_map(b_matrix)?);
+        let c_map = c.tensor_map_mut(c_matrix)?;
+        let tiles = self.shape.tiles();
+        let (grid, call) = match schedule {
+            Schedule::Strided(ctas) => (Grid::from(ctas), T::call(a, b, c_map, tiles)),
+            Schedule::Dynamic => {
+                let call = T::dynamic_call(a, b, c_map, tiles.steps);
+                (Grid::from([tiles.columns, tiles.rows]), call)
+            }
+        };
+        let launch = device.launch(module, grid, call)?;
 
         let (verdict, largest_relative_error) = self.compare(&c.to_vec()?, c_matrix.pitch as usize);
         Ok(Product { outcome: Outcome { launch, verdict }, largest_relative_error })

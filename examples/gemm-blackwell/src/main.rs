@@ -4,9 +4,9 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use baton::float::bf16;
-use clap::{Parser, ValueEnum};
+use clap::{CommandFactory, Parser, ValueEnum};
 use example_common::{Options, Report, while_waiting};
-use gemm_blackwell::{KERNELS, Output, Problem, Shape, ctas};
+use gemm_blackwell::{KERNELS, Output, Problem, Schedule, Shape, ctas};
 use gemm_blackwell_kernel::{ACCUMULATORS, STAGES};
 
 /// C = A · Bᵀ on Blackwell's tensor cores: A is M × K, B is N × K, both bf16
@@ -30,7 +30,11 @@ struct Arguments {
     #[arg(long, value_enum, default_value_t = OutputType::F32)]
     output: OutputType,
 
-    /// CTAs [default: as many as the device runs at once]
+    /// Whether each CTA strides over the tiles, or takes over those of CTAs that have not started
+    #[arg(long, value_enum, default_value_t = ScheduleKind::Strided)]
+    schedule: ScheduleKind,
+
+    /// CTAs that stride [default: as many as the device runs at once]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     ctas: Option<u32>,
 
@@ -44,6 +48,12 @@ enum OutputType {
     Bf16,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScheduleKind {
+    Strided,
+    Dynamic,
+}
+
 /// Extents whose tiles a launch can count.
 fn extent() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1 << 20)
@@ -51,6 +61,11 @@ fn extent() -> clap::builder::RangedI64ValueParser<u32> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.schedule == ScheduleKind::Dynamic && arguments.ctas.is_some() {
+        let kind = clap::error::ErrorKind::ArgumentConflict;
+        let why = "`--ctas` is for `--schedule strided`: a dynamic grid has a CTA for each tile";
+        Arguments::command().error(kind, why).exit();
+    }
     arguments.options.conclude(match arguments.output {
         OutputType::F32 => multiply::<f32>(&arguments),
         OutputType::Bf16 => multiply::<bf16>(&arguments),
@@ -61,15 +76,28 @@ fn multiply<T: Output>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> 
     let Arguments { m, n, k, options, .. } = arguments;
     let (device, module) = options.open(&KERNELS)?;
     let shape = Shape { m: *m as usize, n: *n as usize, k: *k as usize };
-    let ctas = arguments.ctas.unwrap_or_else(|| ctas(&device, shape));
+    let (kernel, schedule) = match arguments.schedule {
+        ScheduleKind::Strided => {
+            let ctas = arguments.ctas.unwrap_or_else(|| ctas(&device, shape));
+            (T::KERNEL, Schedule::Strided(ctas))
+        }
+        ScheduleKind::Dynamic => (T::DYNAMIC, Schedule::Dynamic),
+    };
+    let tiles = shape.tiles();
+    let ctas = match schedule {
+        Schedule::Strided(ctas) => ctas,
+        Schedule::Dynamic => tiles.rows * tiles.columns,
+    };
 
     let problem =
         while_waiting("multiplying in double precision", || Problem::new(shape, options.seed));
-    let product = while_waiting("running the kernel", || problem.run::<T>(&device, &module, ctas))?;
+    let product =
+        while_waiting("running the kernel", || problem.run_as::<T>(&device, &module, schedule))?;
 
-    let mut report = Report::new(&device, &module, T::KERNEL);
+    let mut report = Report::new(&device, &module, kernel);
     let size = format!("{m} x {n} x {k}, bf16 to {:?}", arguments.output).to_lowercase();
     report.row("problem size", size, vec![*m, *n, *k]);
+    report.row("kernel", kernel, kernel);
     report.row("CTAs", ctas, ctas);
     let stages = format!("{STAGES} of A and B, {ACCUMULATORS} accumulators");
     report.row("pipeline stages", stages, STAGES);

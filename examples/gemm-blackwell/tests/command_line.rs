@@ -49,7 +49,18 @@ fn json_is_one_line_that_says_whether_the_result_is_right() {
 }
 
 #[test]
+fn tiles_are_taken_as_they_come() {
+    let output = gemm(&["--device", "emulator", "--schedule", "dynamic", "--n", "300"]);
+    let table = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{table}");
+    assert!(table.contains("gemm_dynamic_f32"), "{table}");
+    assert!(table.ends_with("yes, all 76800 elements\n"), "{table}");
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_words() {
+    let dynamic = ["--schedule", "dynamic", "--ctas", "3"];
+    assert!(refusal(&dynamic, 2).contains("`--ctas` is for `--schedule strided`"));
     assert!(refusal(&["--m", "0"], 2).contains("0 is not in 1..=1048576"));
     assert!(refusal(&["--k", "4000000000"], 2).contains("4000000000 is not in"));
     assert!(refusal(&["--output", "f64"], 2).contains("f32, bf16"));

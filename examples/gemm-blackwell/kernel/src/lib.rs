@@ -2,7 +2,7 @@
 //!
 //! Six warps: four drain accumulators (the epilogue), one loads tiles with bulk tensor copies, one issues
 //! `tcgen05.mma`. Each CTA walks over tiles of C; while the epilogue drains one accumulator, the matrix
-//! instructions fill the other.
+//! instructions fill the other. Which tiles a CTA has follows from its index; in [`dynamic`] it takes them as they come.
 //!
 //! ```text
 //!   bulk copies ──ab──▶ tcgen05.mma ──acc──▶ epilogue ──c──▶ bulk stores
@@ -10,6 +10,7 @@
 //! ```
 #![no_std]
 
+pub mod dynamic;
 pub mod raw;
 
 use baton::global::Store;
