@@ -224,7 +224,9 @@ impl<'k, T: Copy, S: Scope, How> Seen<'k, T, S, How> {
     /// # PTX
     /// `fence.acquire.F`, PTX 8.6, sm_90; before that `fence.acq_rel.F`, PTX 6.0, sm_70 (ISA 9.7.13.4, 8.8). `F` must include the scope of the word (rule A5).
     #[inline(always)]
-    pub fn fence_acquire<F>(self) -> Seen<'k, T, S, ByAcquire>
+    pub fn fence_acquire<F>(
+        self, // A3: the order is known of the value that this returns
+    ) -> Seen<'k, T, S, ByAcquire>
     where
         How: HeadsAcquirePattern,
         F: Includes<S>,

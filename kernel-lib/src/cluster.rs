@@ -140,7 +140,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// Writes the elements of this CTA's region that this thread owns (thread `r` of `n` owns `r`, `r + n`, …; rule A13).
     #[inline(always)]
     pub fn fill<U>(
-        self,
+        self, // A9: the elements are written; go on with the region that this returns
         set: &mut U,
         mut value: impl FnMut(u32) -> T,
     ) -> PeerRegion<'k, Tag, T, N, CTAS, S, Written>
@@ -182,7 +182,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// `fence.release.F` (ISA 9.7.13.4, 8.8).
     #[inline(always)]
     pub fn fence_release<F: Scope, U>(
-        self,
+        self, // F2: the fence stands before the arrival of the region that this returns
         set: &mut U,
     ) -> PeerRegion<'k, Tag, T, N, CTAS, S, ReleasedAt<F>>
     where
@@ -273,7 +273,10 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set>
     /// # PTX
     /// `barrier.cluster.arrive.release.aligned`, `barrier.cluster.wait.acquire.aligned`.
     #[inline(always)]
-    pub fn reopen<U: SameSet<S>>(self, set: &mut U) -> PeerRegion<'k, Tag, T, N, CTAS, S, Empty> {
+    pub fn reopen<U: SameSet<S>>(
+        self, // F3: the peers have read it; go on with the region that this returns
+        set: &mut U,
+    ) -> PeerRegion<'k, Tag, T, N, CTAS, S, Empty> {
         let _ = set;
         // SAFETY: all threads of the CTA are here, by the token, and have waited since they arrived, by the state.
         unsafe { whole_barrier() };

@@ -183,7 +183,10 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
     /// # PTX
     /// `fence.proxy.tensormap::generic.release.gpu`, PTX 8.3, sm_90 (ISA *membar/fence*, 8.6).
     #[inline(always)]
-    pub fn fence_release<U>(self, thread: &mut U) -> EditedMap<'k, T, S, MapReleased>
+    pub fn fence_release<U>(
+        self, // B4: the edits are released; go on with the map that this returns
+        thread: &mut U,
+    ) -> EditedMap<'k, T, S, MapReleased>
     where
         U: SameSet<S>,
         State: MapEditable,
@@ -198,7 +201,10 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
     /// # PTX
     /// `fence.proxy.tensormap::generic.acquire.gpu [map], 128`, PTX 8.3, sm_90 (ISA *membar/fence*, 8.6).
     #[inline(always)]
-    pub fn fence_acquire<U>(self, thread: &mut U) -> EditedMap<'k, T, S, MapReady>
+    pub fn fence_acquire<U>(
+        self, // B4: the map may be used; go on with the one that this returns
+        thread: &mut U,
+    ) -> EditedMap<'k, T, S, MapReady>
     where
         U: SameSet<S>,
         State: EditsReleased,
@@ -244,7 +250,7 @@ impl<'k, T: BulkTile, S: Set, Tag> EditedMap<'k, T, S, MapInUse<Tag>> {
     /// A loop over `mbarrier.try_wait.parity.acquire.cta` on the full barrier of each stage.
     #[inline(always)]
     pub fn wait_loads<U, R, RS, const N: u32>(
-        self,
+        self, // B5: no load uses the map; go on with the one that this returns
         thread: &mut U,
         loads: &mut Producer<'k, Tag, R, RS, N>,
     ) -> EditedMap<'k, T, S, MapReady>
@@ -262,7 +268,9 @@ impl<'k, T: BulkTile, S: Set, Tag> EditedMap<'k, T, S, MapInUse<Tag>> {
 impl<'k, T: BulkTile, S: Set> EditedMap<'k, T, S, MapReady> {
     /// The map as one that was just edited, for loops that begin with an edit.
     #[inline(always)]
-    pub fn editable(self) -> EditedMap<'k, T, S, MapEdited> {
+    pub fn editable(
+        self, // B5: go on with the map that this returns
+    ) -> EditedMap<'k, T, S, MapEdited> {
         self.become_state()
     }
 }

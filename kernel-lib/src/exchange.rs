@@ -105,7 +105,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     /// Writes the elements that this thread owns (thread `r` of `n` owns `r`, `r + n`, …; rule A13).
     #[inline(always)]
     pub fn fill<U>(
-        self,
+        self, // A9: the elements are written; go on with the region that this returns
         set: &mut U,
         mut value: impl FnMut(u32) -> T,
     ) -> Region<'k, Tag, T, N, S, Written>
@@ -182,7 +182,10 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
 
     /// Asks once whether every thread has arrived (rule C5).
     #[inline(always)]
-    pub fn try_wait<U>(mut self, set: &mut U) -> Region<'k, Tag, T, N, S, Polled>
+    pub fn try_wait<U>(
+        mut self, // C5: the answer is in the region that this returns
+        set: &mut U,
+    ) -> Region<'k, Tag, T, N, S, Polled>
     where
         U: SameSet<S>,
         State: HasArrived,
@@ -219,7 +222,10 @@ impl<'k, Tag, T: Element, const N: usize, S: Set> Region<'k, Tag, T, N, S, Obser
     /// # PTX
     /// `fence.acquire.cta`, before sm_90 `fence.acq_rel.cta` (ISA 9.7.13.4, 8.8).
     #[inline(always)]
-    pub fn fence_acquire<U: SameSet<S>>(self, set: &mut U) -> Region<'k, Tag, T, N, S, Full> {
+    pub fn fence_acquire<U: SameSet<S>>(
+        self, // A3: the order is known of the region that this returns
+        set: &mut U,
+    ) -> Region<'k, Tag, T, N, S, Full> {
         let _ = set;
         ptx::fence::fence_acquire::<CtaScope>();
         self.become_state()
@@ -240,14 +246,20 @@ impl<'k, Tag, T: Element, const N: usize, S: Set> Region<'k, Tag, T, N, S, Polle
 impl<'k, Tag, T: Element, const N: usize, S: Set> Region<'k, Tag, T, N, S, Full> {
     /// The CTA's barrier, after which nobody reads any more and the region can be filled again.
     #[inline(always)]
-    pub fn reopen<U: SameSet<S>>(self, set: &mut U) -> Region<'k, Tag, T, N, S, Empty> {
+    pub fn reopen<U: SameSet<S>>(
+        self, // A9: what was read may be written over; go on with the region that this returns
+        set: &mut U,
+    ) -> Region<'k, Tag, T, N, S, Empty> {
         set.barrier();
         self.become_state()
     }
 
     /// Ends the use of the region.
     #[inline(always)]
-    pub fn close<U: SameSet<S>>(self, set: &mut U) {
+    pub fn close<U: SameSet<S>>(
+        self, // C3: nobody arrives again
+        set: &mut U,
+    ) {
         let _ = set;
         self.hand.settle();
     }

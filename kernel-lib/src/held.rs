@@ -76,7 +76,11 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
 
     /// Writes the elements that this thread owns (thread `r` of `n` owns `r`, `r + n`, …; rule A13).
     #[inline(always)]
-    pub fn fill<U>(self, set: &mut U, mut value: impl FnMut(u64) -> T) -> Held<T, C, Written, P>
+    pub fn fill<U>(
+        self, // A9: the elements are written; go on with what this returns
+        set: &mut U,
+        mut value: impl FnMut(u64) -> T,
+    ) -> Held<T, C, Written, P>
     where
         U: SameSet<C>,
         State: Writable,
@@ -93,7 +97,7 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
     /// Replaces the elements that this thread owns by what `value` makes of their index and what they were.
     #[inline(always)]
     pub fn update<U>(
-        self,
+        self, // A9: the elements are written; go on with what this returns
         set: &mut U,
         mut value: impl FnMut(u64, T) -> T,
     ) -> Held<T, C, Written, P>
@@ -118,7 +122,10 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
     /// # PTX
     /// The set's barrier if it has written (ISA 8.9.4), else nothing.
     #[inline(always)]
-    pub fn sync<U>(self, set: &mut U) -> Held<T, C, Synced, P>
+    pub fn sync<U>(
+        self, // A13: the set's barrier is behind; go on with what this returns
+        set: &mut U,
+    ) -> Held<T, C, Synced, P>
     where
         U: SameSet<C>,
         State: OpensToTheSet,
@@ -186,7 +193,10 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
 impl<T: Element, C: Set, P> Held<T, C, Synced, P> {
     /// The set's barrier, after which nobody reads any more and each thread may write its elements again.
     #[inline(always)]
-    pub fn reopen<U: SameSet<C>>(self, set: &mut U) -> Held<T, C, Handed, P> {
+    pub fn reopen<U: SameSet<C>>(
+        self, // A13: the set's barrier is behind; go on with what this returns
+        set: &mut U,
+    ) -> Held<T, C, Handed, P> {
         set.barrier();
         self.become_state()
     }

@@ -266,7 +266,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
     /// `st.weak.shared::cluster`, PTX 7.8, sm_90 (ISA 9.7.9.12).
     #[inline(always)]
     pub fn fill<U>(
-        self,
+        self, // A9: the elements are written; go on with the stage that this returns
         set: &mut U,
         mut value: impl FnMut(u32) -> T,
     ) -> PeerSlot<'k, Tag, S, T, Written, N, LEN, CTAS>

@@ -102,7 +102,10 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// # PTX
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
-    pub fn fence_proxy_async<U, Fenced>(self, set: &mut U) -> StagingBuffer<'k, Tag, T, S, Fenced>
+    pub fn fence_proxy_async<U, Fenced>(
+        self, // B1: the stores are fenced; go on with the buffer that this returns
+        set: &mut U,
+    ) -> StagingBuffer<'k, Tag, T, S, Fenced>
     where
         U: SameSet<S>,
         State: ProxyFence<Fenced>,
@@ -171,7 +174,10 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// `cp.async.bulk.wait_group.read 0` by the leader, which committed the group (rule B10), then the set's barrier.
     /// PTX 8.0, sm_90 (ISA 9.7.9.25.3).
     #[inline(always)]
-    pub fn wait_group_read<U>(self, set: &mut U) -> StagingBuffer<'k, Tag, T, S, Written>
+    pub fn wait_group_read<U>(
+        self, // B7, B11: the copies have read it; go on with the buffer that this returns
+        set: &mut U,
+    ) -> StagingBuffer<'k, Tag, T, S, Written>
     where
         U: SameSet<S>,
         State: StoreInFlight,

@@ -137,16 +137,16 @@ pub struct TakeoverPart<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const
 impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     TakeoverPart<'k, Tag, DEPTH, FOLLOWERS, CTAS>
 {
-    /// The end that asks, and a tuple of as many followers as the field says. Which set of threads holds an end follows from its
-    /// first use.
+    /// The end that asks, and a tuple of as many followers as the field says (rule C9): of one follower too,
+    /// `let (asker, (follower,)) = tiles.split();`. Which set of threads holds an end follows from its first use.
     #[inline(always)]
-    pub fn split<A: Set, TupleOfFollowers>(
+    pub fn split<A: Set, TupleOfFollowersRuleC9>(
         self, // C2, F8: a takeover is split once, so one end asks
-    ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, TupleOfFollowers)
+    ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, TupleOfFollowersRuleC9)
     where
-        TupleOfFollowers: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
+        TupleOfFollowersRuleC9: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
     {
-        (Asker::new(self.base, Cursor::start()), TupleOfFollowers::of(self.base))
+        (Asker::new(self.base, Cursor::start()), TupleOfFollowersRuleC9::of(self.base))
     }
 }
 
@@ -458,7 +458,9 @@ impl<'k, Tag, S: Set, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
 
     /// The CTA's own work, which comes first.
     #[inline(always)]
-    pub fn own(self) -> Next<'k, Tag, S, DEPTH, FOLLOWERS, CTAS> {
+    pub fn own(
+        self, // F8: a CTA does its own work once; go on with the end that this returns
+    ) -> Next<'k, Tag, S, DEPTH, FOLLOWERS, CTAS> {
         (self, Work::of([sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()]))
     }
 

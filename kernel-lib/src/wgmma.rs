@@ -205,7 +205,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// One `wgmma.mma_async.sync.aligned.m64nNk16` for each 16 columns of K, PTX 8.0, sm_90a (ISA 9.7.15.5.2).
     #[inline(always)]
     pub fn mma_async<'k, T, RingTag, R, RS, SlotState>(
-        mut self,
+        mut self, // E1, E2: the instructions have the registers; go on with the product that this returns
         warpgroup: &mut T,
         stage: Slot<'k, RingTag, R, RS, SlotState>,
     ) -> UnderWay<'k, KindOf<R, D>, D, S, Flight, RingTag, R, RS>
@@ -258,7 +258,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn wait_group<const N: u32, T>(
-        self,
+        self, // E2: go on with the product that this returns
         warpgroup: &mut T,
     ) -> (Product<D, S, Flight::State, Flight::Rest>, Flight::Done)
     where

@@ -126,7 +126,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// compiler and the memory model.
     #[inline(always)]
     pub fn fence_after_thread_sync<T>(
-        self,
+        self, // D1: the order is known of the accumulator that this returns
         warpgroup: &mut T,
     ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
     where
@@ -205,7 +205,10 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// # PTX
     /// `tcgen05.wait::st.sync.aligned`, PTX 8.6, sm_100a (ISA 9.7.16.8.5).
     #[inline(always)]
-    pub fn wait_st<T>(self, warpgroup: &mut T) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
+    pub fn wait_st<T>(
+        self, // D4: the store has ended; go on with the accumulator that this returns
+        warpgroup: &mut T,
+    ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
     where
         T: SameSet<S>,
         State: StoreUnderWay,
@@ -232,7 +235,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// `tcgen05.fence::before_thread_sync`, PTX 8.6, sm_100a (ISA 9.7.16.11.1). No instruction in SASS.
     #[inline(always)]
     pub fn fence_before_thread_sync<T>(
-        self,
+        self, // D2: the loads are fenced; go on with the accumulator that this returns
         warpgroup: &mut T,
     ) -> Acc<'e, 'k, Tag, S, Released, ROWS, COLS>
     where
@@ -293,7 +296,10 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize
     /// `tcgen05.wait::ld.sync.aligned`, PTX 8.6, sm_100a (ISA 9.7.16.8.5). The registers pass through it, so that no
     /// use moves above.
     #[inline(always)]
-    pub fn wait_ld<T>(self, warpgroup: &mut T) -> (Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>, [f32; W])
+    pub fn wait_ld<T>(
+        self, // D3: the load has ended; go on with the accumulator that this returns
+        warpgroup: &mut T,
+    ) -> (Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>, [f32; W])
     where
         T: SameSet<S>,
         State: LoadUnderWay,

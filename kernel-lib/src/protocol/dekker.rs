@@ -127,7 +127,10 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
     /// # PTX
     /// `fence.sc.F` by the thread that announced. PTX 6.0, sm_70 (ISA *membar/fence*, 8.9.3).
     #[inline(always)]
-    pub fn fence_sc<F: Scope, U>(self, set: &mut U) -> Announced<'a, T, S, C, Sequenced<F>>
+    pub fn fence_sc<F: Scope, U>(
+        self, // A8: the fence stands behind the announcement that this returns
+        set: &mut U,
+    ) -> Announced<'a, T, S, C, Sequenced<F>>
     where
         U: SameSet<C>,
     {
@@ -137,7 +140,10 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
 
     /// `fence.acq_rel.F`, which does not do here (rule A8).
     #[inline(always)]
-    pub fn fence_acq_rel<F: Scope, U>(self, set: &mut U) -> Announced<'a, T, S, C, ReleasedAt<F>>
+    pub fn fence_acq_rel<F: Scope, U>(
+        self, // A8: the fence stands behind the announcement that this returns
+        set: &mut U,
+    ) -> Announced<'a, T, S, C, ReleasedAt<F>>
     where
         U: SameSet<C>,
     {

@@ -102,7 +102,7 @@ impl<T: Element, S: Scope, C: Set, State> Contribution<T, S, C, State> {
     /// `n` owns `r`, `r + n`, … of the part; rule A13).
     #[inline(always)]
     pub fn fill<U>(
-        self,
+        self, // A9: the part is written; go on with the one that this returns
         set: &mut U,
         mut value: impl FnMut(u64) -> T,
     ) -> Contribution<T, S, C, Written>
@@ -150,7 +150,10 @@ impl<T: Element, S: Scope, C: Set, How> Arrival<T, S, C, How> {
     /// Makes a releasing arrival an acquiring one too, by a fence of scope `F` in the thread that arrived; see
     /// [`Seen::fence_acquire`](crate::atomic::Seen::fence_acquire).
     #[inline(always)]
-    pub fn fence_acquire<F, U>(self, set: &mut U) -> Arrival<T, S, C, ByAcquire>
+    pub fn fence_acquire<F, U>(
+        self, // A3: the order is known of the arrival that this returns
+        set: &mut U,
+    ) -> Arrival<T, S, C, ByAcquire>
     where
         How: HeadsAcquirePattern,
         F: Includes<S>,
@@ -166,7 +169,10 @@ impl<T: Element, S: Scope, C: Set, How> Arrival<T, S, C, How> {
     /// # PTX
     /// The set's barrier with a vote (`bar.red.or.pred`), by which every thread of the set knows.
     #[inline(always)]
-    pub fn last<U>(self, set: &mut U) -> Option<Final<T, C>>
+    pub fn last<U>(
+        self, // A1: an arrival is asked once
+        set: &mut U,
+    ) -> Option<Final<T, C>>
     where
         How: IsAcquired,
         U: SameSet<C>,

@@ -176,7 +176,11 @@ end! {
 impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     /// Writes the elements that this thread owns (thread `r` of `n` owns `r`, `r + n`, …; rule A13).
     #[inline(always)]
-    pub fn fill<U>(self, set: &mut U, mut value: impl FnMut(u64) -> T) -> Outbox<T, S, C, Written>
+    pub fn fill<U>(
+        self, // A9: the elements are written; go on with the box that this returns
+        set: &mut U,
+        mut value: impl FnMut(u64) -> T,
+    ) -> Outbox<T, S, C, Written>
     where
         U: SameSet<C>,
         State: Writable,
@@ -214,7 +218,10 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     /// # PTX
     /// The set's barrier, then `fence.release.F`, before sm_90 `fence.acq_rel.F` (ISA 8.8, third release pattern). PTX 6.0, sm_70.
     #[inline(always)]
-    pub fn fence_release<F: Scope, U>(self, set: &mut U) -> Outbox<T, S, C, ReleasedAt<F>>
+    pub fn fence_release<F: Scope, U>(
+        self, // A4: the fence stands before what the box that this returns publishes
+        set: &mut U,
+    ) -> Outbox<T, S, C, ReleasedAt<F>>
     where
         U: SameSet<C>,
         State: HasMessage,
@@ -256,7 +263,10 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
     /// # PTX
     /// A loop over `ld.acquire.S.global.u32` (ISA 8.8, first acquire pattern). PTX 6.0, sm_70.
     #[inline(always)]
-    pub fn wait<U>(self, set: &mut U) -> Inbox<T, S, C, Full>
+    pub fn wait<U>(
+        self, // A1: the message has come to the box that this returns
+        set: &mut U,
+    ) -> Inbox<T, S, C, Full>
     where
         U: SameSet<C>,
     {
@@ -272,7 +282,10 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
     /// # PTX
     /// A loop over `ld.relaxed.S.global.u32`. PTX 6.0, sm_70.
     #[inline(always)]
-    pub fn wait_relaxed<U>(self, set: &mut U) -> Inbox<T, S, C, ObservedRelaxed>
+    pub fn wait_relaxed<U>(
+        self, // A3: the message has come to the box that this returns, and is not ordered
+        set: &mut U,
+    ) -> Inbox<T, S, C, ObservedRelaxed>
     where
         U: SameSet<C>,
     {
@@ -287,7 +300,10 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
     /// # PTX
     /// `fence.acquire.F`, before sm_90 `fence.acq_rel.F` (ISA 8.8, third acquire pattern). PTX 6.0, sm_70.
     #[inline(always)]
-    pub fn fence_acquire<F, U>(self, set: &mut U) -> Inbox<T, S, C, Full>
+    pub fn fence_acquire<F, U>(
+        self, // A3: the order is known of the box that this returns
+        set: &mut U,
+    ) -> Inbox<T, S, C, Full>
     where
         F: Includes<S>,
         U: SameSet<C>,

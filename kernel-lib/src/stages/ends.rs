@@ -204,7 +204,10 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
 
     /// Asks again.
     #[inline(always)]
-    pub fn try_wait<T: SameSet<S>>(mut self, set: &mut T) -> Self {
+    pub fn try_wait<T: SameSet<S>>(
+        mut self, // C5: the new answer stands for the old one
+        set: &mut T,
+    ) -> Self {
         let _ = set;
         let (full, phase) = (self.consumer.full(), self.consumer.cursor.filled());
         // SAFETY: the ring's barrier, initialised by the claim.

@@ -137,7 +137,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `n` owns `r`, `r + n`, …; rule A13).
     #[inline(always)]
     pub fn fill<T>(
-        self,
+        self, // A9: the stage is written; go on with the one that this returns
         set: &mut T,
         mut value: impl FnMut(u32) -> <R::Data as Elements>::Element,
     ) -> Slot<'k, Tag, R, S, Written>
@@ -200,7 +200,10 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `cp.async.wait_group 0`, PTX 7.0, sm_80 (ISA *cp.async.wait_group*). The barrier of `sync` or `publish` makes the
     /// other threads' copies visible.
     #[inline(always)]
-    pub fn wait_copies<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Copied>
+    pub fn wait_copies<T>(
+        self, // B8: the copies have landed; go on with the stage that this returns
+        set: &mut T,
+    ) -> Slot<'k, Tag, R, S, Copied>
     where
         T: SameSet<S>,
         State: CopiesUnderWay,
@@ -212,7 +215,10 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
 
     /// The set's barrier, after which each of its threads may read what the others wrote (rule A13).
     #[inline(always)]
-    pub fn sync<T>(self, set: &mut T) -> Slot<'k, Tag, R, S, Synced>
+    pub fn sync<T>(
+        self, // A13: the set's barrier is behind; go on with the stage that this returns
+        set: &mut T,
+    ) -> Slot<'k, Tag, R, S, Synced>
     where
         T: SameSet<S>,
         State: HasContents + CopiesLanded + OpensToTheSet,
@@ -227,7 +233,10 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// # PTX
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
-    pub fn fence_proxy_async<T, Fenced>(self, set: &mut T) -> Slot<'k, Tag, R, S, Fenced>
+    pub fn fence_proxy_async<T, Fenced>(
+        self, // B1, B2: the accesses are fenced; go on with the stage that this returns
+        set: &mut T,
+    ) -> Slot<'k, Tag, R, S, Fenced>
     where
         T: SameSet<S>,
         State: ProxyFence<Fenced>,
@@ -245,7 +254,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn fence_proxy_async_with<T, Fenced, Other, D, Before, After>(
-        self,
+        self, // B1, B2: the accesses are fenced; go on with what this returns
         set: &mut T,
         staging: StagingBuffer<'k, Other, D, S, Before>,
     ) -> (Slot<'k, Tag, R, S, Fenced>, StagingBuffer<'k, Other, D, S, After>)
@@ -403,7 +412,9 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     ///    later writes of the async proxy by the hand-over alone: each load has returned its value before the
     ///    arrival, and the copy begins only after the wait.
     #[inline(always)]
-    pub unsafe fn assume_reads_ordered(self) -> Slot<'k, Tag, R, S, ReadFenced>
+    pub unsafe fn assume_reads_ordered(
+        self, // B2: go on with the stage that this returns
+    ) -> Slot<'k, Tag, R, S, ReadFenced>
     where
         State: ProxyFence<ReadFenced>,
     {

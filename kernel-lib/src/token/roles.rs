@@ -241,7 +241,10 @@ impl<'k, R: RolePosition> Warp<'k, R> {
     /// # PTX
     /// `elect.sync _|p, 0xffffffff;` PTX 8.0, sm_90 (ISA 9.7.13.14).
     #[inline(always)]
-    pub fn elect<F, T>(self, body: F) -> T
+    pub fn elect<F, T>(
+        self, // F1: the lanes that are not elected have nothing more to do
+        body: F,
+    ) -> T
     where
         F: FnOnce(Thread<'k, R>) -> T + Send + 'k,
         T: RoleReturn,

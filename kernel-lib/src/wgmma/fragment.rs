@@ -53,7 +53,7 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     /// elements of row `r` + 8 · (i % 2), from column `n` · (lane % 4) + 4 `n` · (i / 2) of that step on (ISA 9.7.15.5.1.1).
     #[inline(always)]
     pub fn fill<T>(
-        self,
+        self, // E1: the registers are written; go on with the fragment that this returns
         warpgroup: &mut T,
         mut value: impl FnMut(u32, u32) -> E,
     ) -> Fragment<E, S, STEPS>

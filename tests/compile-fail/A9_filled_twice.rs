@@ -1,0 +1,15 @@
+//! Publishes a stage, and fills it again without having acquired it.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+fn write<'k>(warp: &mut LoadWarp<'k>, words: &mut Writes<'k>) {
+    let stage = words.acquire(warp);
+    stage.fill(warp, |i| i).publish(warp);
+    stage.fill(warp, |i| i + 1).publish(warp);
+}
+
+fn main() {
+    let _ = write;
+}
