@@ -417,11 +417,17 @@ fn a_run_without_an_end_is_ended_and_the_search_with_it() {
 #[test]
 fn tensor_maps_come_by_value_or_by_address() {
     let folder = Folder::new();
-    for (kernel, rows) in [("tile_by_value", 32), ("tile_by_address", 12)] {
+    let (plain, inside) = ("{ tensor_map = \"m\" }", "{ fields = [{ tensor_map = \"m\" }] }");
+    let ways = [
+        ("tile_by_value", 32, plain),
+        ("tile_by_value", 32, inside),
+        ("tile_by_address", 12, plain),
+    ];
+    for (kernel, rows, map) in ways {
         // Element (16, 8) is the first; the last is inside, or filled.
         let last = if rows == 32 { 15 * 64 + 31 } else { 0 };
         let launch = format!(
-            "grid = 1\nblock = 1\narguments = [{{ tensor_map = \"m\" }}, {{ pointer = \"out\" }}]\n\
+            "grid = 1\nblock = 1\narguments = [{map}, {{ pointer = \"out\" }}]\n\
              [tensor_map.m]\nbuffer = \"in\"\ntype = \"u32\"\ndims = [64, {rows}]\nbox = [16, 8]\n\
              [buffer]\nin = {{ type = \"u32\", elements = 2048, fill = \"iota\" }}\n\
              out = {{ type = \"u32\", elements = 2, expect = [{}, {last}] }}",
@@ -438,7 +444,7 @@ grid = 1
 block = 1
 arguments = [
     { pointer = { buffer = "out", offset = 0 } }, { u8 = 200 }, { i16 = -2 }, { u32 = 4_000_000_000 }, { i64 = -1 },
-    { f32 = 1.5 }, { f64 = -0.25 }, { bf16 = 1 }, { fields = [{ i8 = -1 }, { u64 = 0x0123_4567_89AB_CDEF }] },
+    { f32 = 1.5 }, { f64 = -0.25 }, { bf16 = 1 }, { fields = [{ i8 = -1 }, { fields = [{ u64 = 0x0123_4567_89AB_CDEF }] }] },
 ]
 [buffer.out]
 type = "u8"

@@ -585,6 +585,18 @@ impl Detector {
         self.report_unwritten(w, lane, space, at, site);
     }
 
+    /// The CTA exits while a `cp.async` of one of its threads is in flight.
+    pub fn left_in_flight(&mut self, w: u32, lane: u32, site: u32) {
+        let cause = cause(
+            "B9",
+            "the CTA exits while this copy may still write its shared memory",
+            "cp.async.wait_all, or cp.async.wait_group 0 behind the last commit, before the exit",
+        )
+        .policy(true);
+        let message = cause.what.into();
+        self.report(w, lane, site, None, (cause, message));
+    }
+
     pub(super) fn report_open_copy(&mut self, slot: u32, site: u32) {
         let cause = cause(
             "B9",

@@ -8,7 +8,7 @@ use crate::ir::LANES;
 use crate::mbarrier::Mbarriers;
 use crate::memory::FRESH;
 use crate::tensor::TensorAgent;
-use crate::warp::{Frame, Path, Spin};
+use crate::warp::{Frame, Path, SITE_BITS, Spin};
 use crate::wgmma::Loans;
 use crate::world::{BARS, Bar, Cluster, Cta, World};
 
@@ -197,7 +197,14 @@ impl World<'_> {
                     from && !agent.read || to.iter().any(|t| t.0.cta == slot || t.1.cta == slot)
                 }
                 Action::Out { from, .. } => from.cta == slot && !agent.read,
-                Action::Small { to, .. } => to.cta == slot,
+                Action::Small { .. } if agent.cta == slot => {
+                    // No text forbids it, and kernels whose last copies nobody needs do it.
+                    if let Some(detect) = &mut self.detect {
+                        let site = agent.func << SITE_BITS | agent.pc;
+                        detect.left_in_flight(agent.warp, agent.lane, site);
+                    }
+                    false
+                }
                 _ => false,
             };
             let arrives = match &agent.action {

@@ -447,6 +447,9 @@ pub fn shown(site: &Site) -> Option<&Frame> {
     site.frames.iter().find(own).or(site.frames.first())
 }
 
+/// Characters of an instruction that are marked.
+const MARKED: usize = 100;
+
 /// A piece of text with marks.
 fn snippet<'a>(
     path: &str,
@@ -463,7 +466,12 @@ fn snippet<'a>(
         .path(path.to_owned());
     for (mark, span) in places {
         let kind = if mark.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-        let span = span.start - first..span.end - first;
+        // A product may name 128 registers. The renderer cuts lines, but nothing that is marked.
+        let end = text[span.clone()]
+            .char_indices()
+            .nth(MARKED)
+            .map_or(span.end, |(at, _)| span.start + at);
+        let span = span.start - first..end - first;
         snippet = snippet.annotation(kind.span(span).label(mark.label.clone()));
     }
     snippet
