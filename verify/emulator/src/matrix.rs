@@ -18,7 +18,7 @@ use crate::tcgen05::element::{
     self, bf16_to_f32, e2m1_to_f32, e2m3_to_f32, e3m2_to_f32, e4m3_to_f32, e5m2_to_f32, f16_to_f32,
     f32_to_f16, tf32_to_f32,
 };
-use crate::warp::{Path, Warp};
+use crate::warp::{Frame, Path, Warp};
 use crate::world::{Flow, World};
 
 /// Type of an element of A or B.
@@ -87,6 +87,18 @@ pub(crate) enum BitFn {
     And,
 }
 
+/// What `mma` and `wmma.mma` have in common: D = A · B + C, in registers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Terms {
+    pub d: Box<[Dst]>,
+    pub a: Box<[Src]>,
+    pub b: Box<[Src]>,
+    pub c: Box<[Src]>,
+    /// Integers do not wrap.
+    pub saturate: bool,
+    pub bits: BitFn,
+}
+
 /// A `mma.sync`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mma {
@@ -96,12 +108,7 @@ pub(crate) struct Mma {
     pub b_type: Element,
     /// D and C are halves, two in a register.
     pub halves: bool,
-    pub saturate: bool,
-    pub bits: BitFn,
-    pub d: Box<[Dst]>,
-    pub a: Box<[Src]>,
-    pub b: Box<[Src]>,
-    pub c: Box<[Src]>,
+    pub terms: Terms,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -162,13 +169,7 @@ impl World<'_> {
         let frame = path.frame;
         match op {
             MatrixOp::Mma(mma) => {
-                let fetch = |list: &[Src]| -> Vec<Lanes64> {
-                    list.iter().map(|s| self.fetch64(warp, &frame, *s)).collect()
-                };
-                let (a, b, c) = (fetch(&mma.a), fetch(&mma.b), fetch(&mma.c));
-                for (d, value) in mma.d.iter().zip(multiply(mma, &a, &b, &c)) {
-                    warp.regs.put64(&frame, *d, mask, &value);
-                }
+                self.multiply(warp, &frame, mask, &mma.terms, |a, b, c| multiply(mma, a, b, c));
             }
             MatrixOp::Load { access, transpose, unpack, d } => {
                 let addresses = self.addresses(warp, &frame, &access.addr, access.space);
@@ -235,6 +236,24 @@ impl World<'_> {
         Ok(Flow::Next)
     }
 
+    /// Executes a product, of which `result` makes D out of A, B and C.
+    pub(crate) fn multiply(
+        &self,
+        warp: &mut Warp,
+        frame: &Frame,
+        mask: u32,
+        terms: &Terms,
+        result: impl FnOnce(&[Lanes64], &[Lanes64], &[Lanes64]) -> Vec<Lanes64>,
+    ) {
+        let fetch = |list: &[Src]| -> Vec<Lanes64> {
+            list.iter().map(|source| self.fetch64(warp, frame, *source)).collect()
+        };
+        let value = result(&fetch(&terms.a), &fetch(&terms.b), &fetch(&terms.c));
+        for (d, value) in terms.d.iter().zip(value) {
+            warp.regs.put64(frame, *d, mask, &value);
+        }
+    }
+
     /// Tells the detection of the rows that the first lanes point to.
     fn track_rows(
         &mut self,
@@ -289,45 +308,50 @@ fn multiply(mma: &Mma, a: &[Lanes64], b: &[Lanes64], c: &[Lanes64]) -> Vec<Lanes
             let (row, column) = cell_of_d(lane, i);
             let (register, shift) = (i / per, 16 * (i % per) as u32);
             let old = c[register][lane] >> shift;
-            let how = (mma.saturate, mma.bits, mma.halves, mma.halves);
-            let value = dot((mma.a_type, mma.b_type), &a[row], &b[column], old, how);
+            let halves = (mma.halves, mma.halves);
+            let of = (mma.a_type, mma.b_type);
+            let value = mma.terms.dot(of, &a[row], &b[column], old, halves);
             d[register][lane] |= value << shift;
         }
     }
     d
 }
 
-/// An element of D, in its bits: `old`, and the product of a row of A and a column of B, of which each element is given by
-/// its word and its number within it. `how` says whether integers saturate, what combines single bits, and whether C and
-/// D are halves.
-pub(crate) fn dot(
-    (of_a, of_b): (Element, Element),
-    a: &[(u64, usize)],
-    b: &[(u64, usize)],
-    old: u64,
-    (saturate, bits, from_half, to_half): (bool, BitFn, bool, bool),
-) -> u64 {
-    let pairs = a.iter().zip(b);
-    if of_a == Element::F64 {
-        let sum = pairs.fold(f64::from_bits(old), |sum, (x, y)| {
-            f64::from_bits(x.0).mul_add(f64::from_bits(y.0), sum)
+impl Terms {
+    /// An element of D, in its bits: `old`, and the product of a row of A and a column of B, of which each element is given by
+    /// its word and its number within it. C and D may be halves.
+    pub(crate) fn dot(
+        &self,
+        (of_a, of_b): (Element, Element),
+        a: &[(u64, usize)],
+        b: &[(u64, usize)],
+        old: u64,
+        (from_half, to_half): (bool, bool),
+    ) -> u64 {
+        let pairs = a.iter().zip(b);
+        if of_a == Element::F64 {
+            let sum = pairs.fold(f64::from_bits(old), |sum, (x, y)| {
+                f64::from_bits(x.0).mul_add(f64::from_bits(y.0), sum)
+            });
+            return sum.to_bits();
+        }
+        if of_a.is_integer() {
+            let sum = pairs.fold(i64::from(old as i32), |sum, (&(x, i), &(y, j))| {
+                let (x, y) = (of_a.integer(x as u32, i), of_b.integer(y as u32, j));
+                sum + match (of_a, self.bits) {
+                    (Element::B1, BitFn::Xor) => x ^ y,
+                    _ => x * y,
+                }
+            });
+            let limits = (i64::from(i32::MIN), i64::from(i32::MAX));
+            return u64::from(
+                if self.saturate { sum.clamp(limits.0, limits.1) } else { sum } as u32
+            );
+        }
+        let start = if from_half { f16_to_f32(old as u16) } else { f32::from_bits(old as u32) };
+        let sum = pairs.fold(start, |sum, (&(x, i), &(y, j))| {
+            sum + of_a.float(x as u32, i) * of_b.float(y as u32, j)
         });
-        return sum.to_bits();
+        if to_half { f32_to_f16(sum).into() } else { sum.to_bits().into() }
     }
-    if of_a.is_integer() {
-        let sum = pairs.fold(i64::from(old as i32), |sum, (&(x, i), &(y, j))| {
-            let (x, y) = (of_a.integer(x as u32, i), of_b.integer(y as u32, j));
-            sum + match (of_a, bits) {
-                (Element::B1, BitFn::Xor) => x ^ y,
-                _ => x * y,
-            }
-        });
-        let limits = (i64::from(i32::MIN), i64::from(i32::MAX));
-        return u64::from(if saturate { sum.clamp(limits.0, limits.1) } else { sum } as u32);
-    }
-    let start = if from_half { f16_to_f32(old as u16) } else { f32::from_bits(old as u32) };
-    let sum = pairs.fold(start, |sum, (&(x, i), &(y, j))| {
-        sum + of_a.float(x as u32, i) * of_b.float(y as u32, j)
-    });
-    if to_half { f32_to_f16(sum).into() } else { sum.to_bits().into() }
 }

@@ -9,7 +9,7 @@
 use crate::access::What;
 use crate::error::Fault;
 use crate::ir::*;
-use crate::matrix::{BitFn, Element, dot};
+use crate::matrix::{Element, Terms};
 use crate::warp::{Path, Warp};
 use crate::world::{Flow, World, lanes_of};
 
@@ -109,12 +109,7 @@ pub(crate) struct Product {
     pub of_b: Fragment,
     pub of_c: Fragment,
     pub of_d: Fragment,
-    pub saturate: bool,
-    pub bits: BitFn,
-    pub d: Box<[Dst]>,
-    pub a: Box<[Src]>,
-    pub b: Box<[Src]>,
-    pub c: Box<[Src]>,
+    pub terms: Terms,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -179,14 +174,8 @@ impl World<'_> {
                 path.spin.rounds = 0;
             }
             WmmaOp::Multiply(product) => {
-                let fetch = |list: &[Src]| -> Vec<Lanes64> {
-                    list.iter().map(|s| self.fetch64(warp, &frame, *s)).collect()
-                };
-                let value =
-                    product.result(&fetch(&product.a), &fetch(&product.b), &fetch(&product.c));
-                for (d, value) in product.d.iter().zip(value) {
-                    warp.regs.put64(&frame, *d, mask, &value);
-                }
+                let terms = &product.terms;
+                self.multiply(warp, &frame, mask, terms, |a, b, c| product.result(a, b, c));
             }
         }
         path.pc += 1;
@@ -258,14 +247,14 @@ impl Product {
             (0..k).map(of).map(|(register, lane, i)| (b[register][lane], i)).collect()
         };
         let columns: Vec<_> = (0..n).map(column).collect();
-        let mut d = vec![[0u64; LANES]; self.d.len()];
+        let mut d = vec![[0u64; LANES]; self.terms.d.len()];
         let halves = |fragment: &Fragment| fragment.kind == Kind::Of(Element::F16);
         for (m, row) in rows.iter().enumerate() {
             for (n, column) in columns.iter().enumerate() {
                 let (register, lane, i) = self.of_c.place(m, n);
                 let old = c[register][lane] >> (i * self.of_c.kind.bits());
-                let how = (self.saturate, self.bits, halves(&self.of_c), halves(&self.of_d));
-                let value = dot((of_a, of_b), row, column, old, how);
+                let halves = (halves(&self.of_c), halves(&self.of_d));
+                let value = self.terms.dot((of_a, of_b), row, column, old, halves);
                 let (register, lane, i) = self.of_d.place(m, n);
                 d[register][lane] |= value << (i * self.of_d.kind.bits());
             }

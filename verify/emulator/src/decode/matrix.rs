@@ -1,7 +1,7 @@
 //! The matrix instructions of one warp.
 
 use super::*;
-use crate::matrix::{BitFn, Element, MatrixOp, Mma, row_access};
+use crate::matrix::{BitFn, Element, MatrixOp, Mma, Terms, row_access};
 
 impl Decoder<'_> {
     pub(super) fn matrix(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
@@ -61,7 +61,18 @@ impl Decoder<'_> {
         }
     }
 
-    fn mma(&mut self, mods: &Mods, [d, a, b, c]: [&Operand; 4]) -> Result<Mma> {
+    pub(super) fn terms(&mut self, mods: &Mods, [d, a, b, c]: [&Operand; 4]) -> Result<Terms> {
+        Ok(Terms {
+            d: self.destinations(d)?,
+            a: self.sources(a)?,
+            b: self.sources(b)?,
+            c: self.sources(c)?,
+            saturate: mods.has("satfinite"),
+            bits: if mods.has("and") { BitFn::And } else { BitFn::Xor },
+        })
+    }
+
+    fn mma(&mut self, mods: &Mods, operands: [&Operand; 4]) -> Result<Mma> {
         if mods.find(|m| (m == "sp" || m.starts_with("sp::")).then_some(())).is_some() {
             return Err("sparse products are not executed".into());
         }
@@ -85,22 +96,17 @@ impl Decoder<'_> {
             a_type,
             b_type,
             halves: d_type == "f16",
-            saturate: mods.has("satfinite"),
-            bits: if mods.has("and") { BitFn::And } else { BitFn::Xor },
-            d: self.destinations(d)?,
-            a: self.sources(a)?,
-            b: self.sources(b)?,
-            c: self.sources(c)?,
+            terms: self.terms(mods, operands)?,
         };
-        let counts = [mma.a.len(), mma.b.len(), mma.d.len()];
+        let Terms { d, a, b, c, .. } = &mma.terms;
         if shape.1 != 8
             || !matches!(shape.0, 8 | 16)
             || d_type != c_type
             || !wanted.contains(&d_type)
             || a_type.bits() != b_type.bits()
             || a_type.is_integer() != b_type.is_integer()
-            || mma.c.len() != mma.d.len()
-            || counts != mma.registers()
+            || c.len() != d.len()
+            || [a.len(), b.len(), d.len()] != mma.registers()
         {
             return Err("shape, types and registers do not fit".into());
         }

@@ -2,7 +2,7 @@
 
 use super::matrix::{element, shape};
 use super::*;
-use crate::matrix::{BitFn, Element, row_access};
+use crate::matrix::{Element, Terms, row_access};
 use crate::wmma::{Fragment, Kind, Product, WmmaOp};
 
 impl Decoder<'_> {
@@ -24,9 +24,7 @@ impl Decoder<'_> {
                 WmmaOp::Store { fragment, access, stride: self.stride(rest)?, a }
             }
             ("mma", [d, a, b, c]) => {
-                let operands =
-                    (self.destinations(d)?, self.sources(a)?, self.sources(b)?, self.sources(c)?);
-                WmmaOp::Multiply(product(mods, shape, operands)?)
+                WmmaOp::Multiply(product(mods, shape, self.terms(mods, [d, a, b, c])?)?)
             }
             _ => return Err(String::new()),
         };
@@ -80,13 +78,7 @@ fn by_rows(mods: &Mods) -> Result<bool> {
     }
 }
 
-type Registers = (Box<[Dst]>, Box<[Src]>, Box<[Src]>, Box<[Src]>);
-
-fn product(
-    mods: &Mods,
-    (m, n, k): (usize, usize, usize),
-    (d, a, b, c): Registers,
-) -> Result<Product> {
+fn product(mods: &Mods, (m, n, k): (usize, usize, usize), terms: Terms) -> Result<Product> {
     mods.idle(&["popc", "rn"]);
     let layouts = mods.each(|m| matches!(m, "row" | "col").then_some(m == "row"));
     let [a_rows, b_rows] = layouts[..] else { return Err("two layouts".into()) };
@@ -106,16 +98,11 @@ fn product(
         registers,
     };
     let product = Product {
-        of_a: fragment(m, k, of_a, a_rows, false, a.len()),
-        of_b: fragment(k, n, of_b, b_rows, false, b.len()),
-        of_c: fragment(m, n, of_c, true, true, c.len()),
-        of_d: fragment(m, n, of_d, true, true, d.len()),
-        saturate: mods.has("satfinite"),
-        bits: if mods.has("and") { BitFn::And } else { BitFn::Xor },
-        d,
-        a,
-        b,
-        c,
+        of_a: fragment(m, k, of_a, a_rows, false, terms.a.len()),
+        of_b: fragment(k, n, of_b, b_rows, false, terms.b.len()),
+        of_c: fragment(m, n, of_c, true, true, terms.c.len()),
+        of_d: fragment(m, n, of_d, true, true, terms.d.len()),
+        terms,
     };
     if mods.contains("popc") {
         mods.idle(&["xor"]);
