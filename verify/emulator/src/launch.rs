@@ -15,6 +15,7 @@ use baton_ptx as ptx;
 use baton_ptx::lines::{Frame, LineTable};
 use ptx::Space;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// CTAs that are resident together at most; a larger grid starts the next when one exits.
@@ -47,6 +48,9 @@ pub struct Options {
     pub strict: bool,
     /// Records what ran when, for [`Machine::after`].
     pub trace: bool,
+    /// Raised by the thread-instructions of each launch, a million at a time while it runs and by the rest at its end: for
+    /// who looks on from another thread. Machines may share it.
+    pub counter: Option<Arc<AtomicU64>>,
 }
 
 impl Default for Options {
@@ -61,6 +65,7 @@ impl Default for Options {
             unchecked: false,
             strict: false,
             trace: false,
+            counter: None,
         }
     }
 }
@@ -480,7 +485,7 @@ impl Machine {
                 Box::new(detector.follows(previous))
             }),
         };
-        let mut grid = Grid::new(world, entry, settings);
+        let mut grid = Grid::new(world, entry, settings, self.options.counter.clone());
         let result = grid.run();
         let after = grid.end();
         let written = grid.into_written();

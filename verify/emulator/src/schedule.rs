@@ -14,9 +14,14 @@ use crate::trace::{Actor, Lane};
 use crate::warp::{Path, Wait, Warp};
 use crate::world::{Event, World};
 pub(crate) use settings::Settings;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Steps after which an agent gets its turn whatever the schedule says.
 const FAIRNESS: u32 = 1 << 14;
+
+/// Thread-instructions after which they are counted for who looks on.
+const COUNT: u64 = 1 << 20;
 
 /// A running launch.
 pub(crate) struct Grid<'p> {
@@ -38,10 +43,18 @@ pub(crate) struct Grid<'p> {
     since_agent: u32,
     /// The state when the last joins were broken: what is wrong if that did not help.
     stuck: Option<Box<Deadlock>>,
+    /// Where instructions are counted, and how many have been.
+    counter: Option<Arc<AtomicU64>>,
+    counted: u64,
 }
 
 impl<'p> Grid<'p> {
-    pub fn new(world: World<'p>, entry: u32, settings: Settings) -> Grid<'p> {
+    pub fn new(
+        world: World<'p>,
+        entry: u32,
+        settings: Settings,
+        counter: Option<Arc<AtomicU64>>,
+    ) -> Grid<'p> {
         let mut world = world;
         let shape = world.launch.cluster_shape();
         world.cluster_count = (0..3).map(|i| u64::from(world.launch.grid[i] / shape[i])).product();
@@ -63,6 +76,8 @@ impl<'p> Grid<'p> {
             most,
             since_agent: 0,
             stuck: None,
+            counter,
+            counted: 0,
         }
     }
 
@@ -88,6 +103,9 @@ impl<'p> Grid<'p> {
             if !self.world.events.is_empty() {
                 self.deliver();
             }
+            if self.world.instructions - self.counted >= COUNT {
+                self.count();
+            }
             if self.world.instructions > self.settings.limit {
                 let kernel = self.world.launch.kernel.clone();
                 return Err(Error::StepLimit { kernel, limit: self.settings.limit });
@@ -100,6 +118,13 @@ impl<'p> Grid<'p> {
         })
     }
 
+    fn count(&mut self) {
+        if let Some(counter) = &self.counter {
+            counter.fetch_add(self.world.instructions - self.counted, Relaxed);
+        }
+        self.counted = self.world.instructions;
+    }
+
     fn hazards(&mut self) -> Vec<Hazard> {
         let found = self.world.detect.as_mut().map(|detect| detect.found()).unwrap_or_default();
         found.into_iter().map(|found| self.world.program.hazard(found)).collect()
@@ -107,6 +132,7 @@ impl<'p> Grid<'p> {
 
     /// What is left, also when the run has failed.
     pub fn end(&mut self) -> After {
+        self.count();
         After {
             hazards: self.hazards(),
             instructions: self.world.instructions,

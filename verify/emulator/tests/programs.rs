@@ -1,7 +1,10 @@
 //! Small programs: control flow, barriers, copies, and what is said when they go wrong.
 
 mod common;
+use baton_emulator::{Error, Launch, Machine, Options, Program};
 use common::{Shape, module, run};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// `%r0` = thread in the grid, `%d0` = its word in the first buffer.
 const WORD: &str = "mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; \
@@ -383,4 +386,35 @@ fn local_memory_has_a_limit() {
     let error = run(&text, &wide, &[]).error();
     assert!(error.contains("500000 bytes of local memory in each thread"), "{error}");
     run(&text, &Shape::default(), &[]).result.unwrap();
+}
+
+#[test]
+fn instructions_are_counted_while_a_launch_runs() {
+    const LIMIT: u64 = 100_000_000;
+    let counter = Arc::<AtomicU64>::default();
+    let seen = Arc::clone(&counter);
+    let runs = std::thread::spawn(move || {
+        let counter = Some(counter);
+        let options =
+            Options { step_limit: Some(LIMIT), unchecked: true, counter, ..Options::default() };
+        let mut machine = Machine::new(options);
+        let launch =
+            Launch { kernel: "k".into(), grid: [1; 3], block: [32, 1, 1], ..Launch::default() };
+        let mut launch = |body: &str| {
+            let program = Program::load(&module("", 0, body), "test.ptx", None).expect("it loads");
+            let result = machine.launch(&program, &launch);
+            (result, machine.after().instructions)
+        };
+        let (endless, many) = launch("LOOP: add.u32 %r1, %r1, 1; bra LOOP;");
+        assert!(matches!(endless, Err(Error::StepLimit { .. })), "{endless:?}");
+        let (ended, few) = launch("ret;");
+        ended.expect("it ends");
+        many + few
+    });
+    let mut before = 0;
+    while before == 0 && !runs.is_finished() {
+        before = seen.load(Relaxed);
+    }
+    assert!((1..LIMIT).contains(&before), "{before} before the end");
+    assert_eq!(runs.join().expect("it runs"), seen.load(Relaxed));
 }

@@ -15,6 +15,8 @@ pub mod spec;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use baton_emulator::explore::Log;
 use baton_emulator::{Error, Fault, Options, Program, Schedule};
@@ -210,7 +212,10 @@ impl Arguments {
     fn search(&self, case: &Case, kernel: &str, options: &Options) -> Result<search::Outcome> {
         let module = case.program.module();
         let cannot = |error: Error| cannot_run(&self.file, Some(module), &error);
+        let counter = Arc::<AtomicU64>::default();
+        let options = &Options { counter: Some(Arc::clone(&counter)), ..options.clone() };
         if self.replay.is_some() {
+            let _progress = Progress::start(format!("running {kernel}")).with_instructions(counter);
             return search::replay(case, options).map_err(cannot);
         }
         let task = format!("checking {kernel}");
@@ -220,13 +225,13 @@ impl Arguments {
         );
         if let Some(deviations) = self.exhaust {
             let most = self.schedules.unwrap_or(EXHAUSTIVE);
-            let progress = Progress::counted(task, most);
+            let progress = Progress::counted(task, most).with_instructions(counter);
             progress.step(&waiting);
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             return search::exhaust(case, options, deviations, most, &progress).map_err(cannot);
         }
         let count = self.schedules.unwrap_or(100);
-        let progress = Progress::counted(task, count);
+        let progress = Progress::counted(task, count).with_instructions(counter);
         progress.step(waiting);
         let mut outcome = search::schedules(case, options, count, &progress).map_err(cannot)?;
         let first = outcome.errors().min_by_key(|entry| entry.seed).cloned();
