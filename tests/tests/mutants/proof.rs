@@ -247,28 +247,28 @@ pub const ARGUMENTS: &[Argument] = &[
         why: "The arrival announces bytes and publishes nothing: a relaxed arrival heads no pattern, whatever its scope is.",
     },
     Argument {
-        kernels: &["scale", "gemm", "gemm_f32", "gemm_bf16", "broadcast"],
+        kernels: &["scale", "gemm", "gemm_f32", "gemm_bf16", "gemm_dynamic_f32", "broadcast"],
         mutations: &[Mutation::Relaxed],
         instruction: "mbarrier.arrive.expect_tx",
         why: "The producer has made no access that the waiters rely on. The copies' own completion, which is what they \
               wait for, is a release of the bytes that were copied, whatever the arrival is.",
     },
     Argument {
-        kernels: &["gemm_f32", "gemm_bf16"],
+        kernels: &["gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
         mutations: &[Mutation::Relaxed],
         instruction: "mbarrier.try_wait",
         why: "What is handed over is tensor memory only: the tcgen05 fences order it with the execution of the wait, for \
               which a relaxed wait is enough (ISA 9.7.16.6.4, whose patterns wait so).",
     },
     Argument {
-        kernels: &["gemm_f32", "gemm_bf16"],
+        kernels: &["gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
         mutations: &[Mutation::Relaxed],
         instruction: "mbarrier.arrive.release",
         why: "The epilogue hands tensor memory back and nothing else: wait::ld has completed its loads, and \
               before_thread_sync orders them before the arrival, of any order (ISA 9.7.16.6.4).",
     },
     Argument {
-        kernels: &["gemm_f32", "gemm_bf16"],
+        kernels: &["gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
         mutations: &[Mutation::LeftOut],
         instruction: "bar.sync %r",
         why: "Two of the set's barriers with no access to shared or tensor memory between them, or the set's barrier with \

@@ -7,7 +7,7 @@ use baton::float::bf16;
 use baton_host::{Binary, Device, EmulatorOptions, Error, Image, Module};
 use baton_tests::root;
 use example_common::Outcome;
-use gemm_blackwell::{Problem, Shape};
+use gemm_blackwell::{Problem, Schedule, Shape};
 use protocols::{Protocol, Size};
 
 /// A kernel and how it is run.
@@ -59,6 +59,10 @@ pub fn all() -> Vec<Subject> {
         Subject::new("gemm_bf16", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
             let problem = &PRODUCTS[seed as usize % 2];
             problem.run::<bf16>(device, module, 1).map(|product| product.outcome)
+        }),
+        Subject::new("gemm_dynamic_f32", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
+            let problem = &PRODUCTS[seed as usize % 2];
+            problem.run_as::<f32>(device, module, Schedule::Dynamic).map(|product| product.outcome)
         }),
         Subject::new("gemm", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
             // Two tiles on one CTA: every stage of the ring twice, and a single step.
