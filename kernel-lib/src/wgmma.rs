@@ -88,7 +88,7 @@ pub use self::flight::{
     ReadTogether, Waits,
 };
 pub use self::fragment::{Fragment, MultipliesFragment, UnderWayWith};
-use crate::float::{bf16, e4m3, e5m2, f16};
+use crate::float::{bf16, e4m3, e5m2, f16, f16x2};
 use crate::path::{
     ByWgmma, Committed, FencedForWgmma, HasCommitted, HasIssued, Issued, ReadByWgmma,
     ReadableByWgmma, RegistersSettled, Settled, SourceFree, WgmmaFenced, Writable,
@@ -132,7 +132,43 @@ pub type UnderWay<'k, I, D, S, Flight, RingTag, R, RS> =
 /// The kind of the instructions that multiply the tiles of a stage of the ring `R` into the registers `D`.
 type KindOf<R, D> = <<R as Ring>::Data as Multiplies<D>>::Kind;
 
-/// Registers of a product: `[f32; N / 2]` for 64 × N, `[i32; N / 2]` where the factors are integers.
+/// What a register of a product holds: one sum in f32 or i32, or two neighbours in f16.
+pub trait Sums: Copy + sums::Sealed {
+    /// The type of a sum.
+    type Element: Element;
+    /// Sums in a register.
+    const COUNT: usize;
+    /// The sum `i`, less than [`COUNT`](Self::COUNT).
+    fn get(self, i: usize) -> Self::Element;
+}
+
+/// Seals the types of registers.
+mod sums {
+    pub trait Sealed {}
+}
+
+macro_rules! sums {
+    ($($register:ty: $element:ty, $count:literal, |$this:ident, $i:ident| $get:expr;)*) => {$(
+        impl sums::Sealed for $register {}
+        impl Sums for $register {
+            type Element = $element;
+            const COUNT: usize = $count;
+            #[inline(always)]
+            fn get(self, $i: usize) -> $element {
+                let $this = self;
+                $get
+            }
+        }
+    )*};
+}
+sums! {
+    f32: f32, 1, |this, _i| this;
+    i32: i32, 1, |this, _i| this;
+    f16x2: f16, 2, |this, i| if i == 0 { this.low() } else { this.high() };
+}
+
+/// Registers of a product of 64 × N: `[f32; N / 2]`, `[i32; N / 2]` where the factors are integers, or `[f16x2; N / 4]` where
+/// f16 is enough.
 pub trait Registers: Copy {
     /// All zero.
     #[doc(hidden)]
@@ -148,6 +184,10 @@ impl<const L: usize> Registers for [f32; L] {
 impl<const L: usize> Registers for [i32; L] {
     const ZERO: Self = [0; L];
     type Some = pair::U8U8;
+}
+impl<const L: usize> Registers for [f16x2; L] {
+    const ZERO: Self = [f16x2::from_bits(0); L];
+    type Some = pair::F16;
 }
 
 impl<D: Registers, S: Set> Product<D, S> {
@@ -281,14 +321,26 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         (Product { values, started, flight: rest, types: PhantomData, stays: PhantomData }, done)
     }
 
-    /// This thread's elements: with `r` = 16 · warp + lane / 4 and `c` = 2 · (lane % 4), elements 4 j and 4 j + 1 are those in
-    /// row `r`, columns 8 j + `c` and the next; 4 j + 2 and 4 j + 3 those in row `r` + 8 (ISA 9.7.15.5.1.1).
+    /// This thread's registers: with `r` = 16 · warp + lane / 4 and `c` = 2 · (lane % 4), sums 4 j and 4 j + 1 are those in
+    /// row `r`, columns 8 j + `c` and the next; 4 j + 2 and 4 j + 3 those in row `r` + 8 (ISA 9.7.15.5.1.1). A register holds one
+    /// sum, of f16 two.
     #[inline(always)]
     pub fn values(&self) -> D
     where
         State: RegistersSettled,
     {
         self.values
+    }
+}
+
+impl<V: Sums, const L: usize, S: Set, State, Flight> Product<[V; L], S, State, Flight> {
+    /// Calls `each` with the number and the value of each of this thread's sums, in the order of [`values`](Self::values).
+    #[inline(always)]
+    pub fn for_each(&self, each: impl FnMut(u32, V::Element))
+    where
+        State: RegistersSettled,
+    {
+        for_each(self.values, each);
     }
 }
 
@@ -302,33 +354,30 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
 pub trait Times<B: Element>: Element {
     /// The instruction's types.
     type Pair: Pair;
-    /// What products are summed in.
-    type Sum: Element;
 }
 
 macro_rules! factors {
-    ($($(#[$doc:meta])* $a:ty, $b:ty: $pair:ident, $sum:ty;)*) => {$(
+    ($($(#[$doc:meta])* $a:ty, $b:ty: $pair:ident;)*) => {$(
         $(#[$doc])*
         #[diagnostic::do_not_recommend]
         impl Times<$b> for $a {
             type Pair = pair::$pair;
-            type Sum = $sum;
         }
     )*};
 }
 factors! {
-    f16, f16: F16, f32;
-    bf16, bf16: Bf16, f32;
+    f16, f16: F16;
+    bf16, bf16: Bf16;
     /// The instruction takes the upper 19 bits of each element: tf32.
-    f32, f32: Tf32, f32;
-    u8, u8: U8U8, i32;
-    u8, i8: U8S8, i32;
-    i8, u8: S8U8, i32;
-    i8, i8: S8S8, i32;
-    e4m3, e4m3: E4m3E4m3, f32;
-    e4m3, e5m2: E4m3E5m2, f32;
-    e5m2, e4m3: E5m2E4m3, f32;
-    e5m2, e5m2: E5m2E5m2, f32;
+    f32, f32: Tf32;
+    u8, u8: U8U8;
+    u8, i8: U8S8;
+    i8, u8: S8U8;
+    i8, i8: S8S8;
+    e4m3, e4m3: E4m3E4m3;
+    e4m3, e5m2: E4m3E5m2;
+    e5m2, e4m3: E5m2E4m3;
+    e5m2, e5m2: E5m2E5m2;
 }
 
 /// A pair of K-major tiles whose product fits the registers `D`.
@@ -339,8 +388,8 @@ factors! {
     message = "the product of `{Self}` does not fit the registers `{D}`",
     label = "shapes or types do not fit",
     note = "rule D14: a warpgroup multiplies a 64 × K tile by an N × K tile of the same type: bf16, f16 or f32 (as tf32) into \
-            `[f32; N / 2]`; e4m3 and e5m2 too, also one by the other; u8 and i8, also one by the other, into `[i32; N / 2]` (PTX ISA \
-            9.7.15.2)",
+            `[f32; N / 2]`; e4m3 and e5m2 too, also one by the other; u8 and i8, also one by the other, into `[i32; N / 2]`; f16, e4m3 and \
+            e5m2 also into `[f16x2; N / 4]` (PTX ISA 9.7.15.2)",
     note = "a stage for it is `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
 )]
 pub unsafe trait Multiplies<D> {
@@ -395,11 +444,11 @@ loaded_for_all! {
     (ToAll<Tile<E, M, K>, A>, ToAll<Tile<F, N, K>, B>) A B;
 }
 
-/// Fails unless registers of a product of 64 × `n` are `length`.
-const fn registers_of(length: usize, n: usize) {
+/// Fails unless registers of a product of 64 × `n` are `length` of so many sums each.
+const fn registers_of(length: usize, sums: usize, n: usize) {
     require(
-        2 * length == n,
-        "rule D14: a product of 64 × N is `N / 2` registers in each thread of the warpgroup, and B's tile has N rows",
+        2 * length * sums == n,
+        "rule D14: a product of 64 × N is `N / 2` sums in each thread of the warpgroup, two in a register of f16, and B's tile has N rows",
     );
 }
 
@@ -411,20 +460,16 @@ fn step_of(rows: usize, step: u32) -> u64 {
 }
 
 // SAFETY: the descriptors name the two tiles, step by step.
-unsafe impl<E: Times<F>, F: Element, const N: usize, const K: usize, const L: usize>
-    Multiplies<[E::Sum; L]> for (Tile<E, 64, K>, Tile<F, N, K>)
+unsafe impl<E: Times<F>, F: Element, V: Sums, const N: usize, const K: usize, const L: usize>
+    Multiplies<[V; L]> for (Tile<E, 64, K>, Tile<F, N, K>)
 where
-    [E::Sum; L]: Accumulator<E::Pair>,
+    [V; L]: Accumulator<E::Pair>,
 {
     type Kind = InShared<E::Pair>;
 
     #[inline(always)]
-    unsafe fn issue(
-        mut registers: [E::Sum; L],
-        stage: Addr<SharedCta>,
-        accumulate: bool,
-    ) -> [E::Sum; L] {
-        const { registers_of(L, N) };
+    unsafe fn issue(mut registers: [V; L], stage: Addr<SharedCta>, accumulate: bool) -> [V; L] {
+        const { registers_of(L, V::COUNT, N) };
         let a = descriptor(stage);
         let b = descriptor(
             stage.offset(
@@ -436,7 +481,7 @@ where
         while step < const { steps_of::<E>(K) as u32 } {
             // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not overflow.
             registers = unsafe {
-                ptx::wgmma::mma_async::<E::Pair, [E::Sum; L]>(
+                ptx::wgmma::mma_async::<E::Pair, [V; L]>(
                     registers,
                     a + step_of(64, step),
                     b + step_of(N, step),
@@ -459,18 +504,21 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
 {
     /// Writes a product into the buffer: each thread the elements that it holds, which are no other thread's (rule A13).
     #[inline(always)]
-    pub fn put_product<T, V: Element, const L: usize>(
+    pub fn put_product<T, V: Sums, const L: usize>(
         &mut self,
         warpgroup: &mut T,
         product: &Product<[V; L], S>,
-        convert: impl Fn(V) -> E,
+        convert: impl Fn(V::Element) -> E,
     ) where
         [V; L]: Registers,
         T: SameSet<S> + WholeWarpgroup,
         State: Writable + SourceFree,
     {
         const {
-            require(2 * L == N, "rule D14: the staging buffer has the shape of the product, 64 × N")
+            require(
+                2 * L * V::COUNT == N,
+                "rule D14: the staging buffer has the shape of the product, 64 × N",
+            )
         };
         let rank = warpgroup.rank();
         let row = 16 * (rank / WARP) + rank % WARP / 4;
@@ -485,14 +533,17 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
     }
 }
 
-/// Calls `each` for every register, one call after the other in the code: a loop would index the registers, which
+/// Calls `each` for every sum, one call after the other in the code: a loop would index the registers, which
 /// then lie in memory.
 #[inline(always)]
-fn for_each<V: Copy, const L: usize>(values: [V; L], mut each: impl FnMut(u32, V)) {
+fn for_each<V: Sums, const L: usize>(values: [V; L], mut each: impl FnMut(u32, V::Element)) {
     macro_rules! calls {
         ($($i:literal)*) => {$(
             if $i < L {
-                each($i, values[$i]);
+                each($i * V::COUNT as u32, values[$i].get(0));
+                if V::COUNT == 2 {
+                    each($i * 2 + 1, values[$i].get(1));
+                }
             }
         )*};
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use baton::float::{e4m3, e5m2};
+use baton::float::{e4m3, e5m2, f16};
 use baton::launch::Call;
 use baton_builder::{Arch, Builder, Ptxas};
 use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Matrix, Module};
@@ -30,6 +30,8 @@ fn emulator() -> (Device, Module) {
     const KERNELS: &[KernelInfo] = &[
         kernel("of_bf16"),
         kernel("of_f16"),
+        kernel("of_f16_in_f16"),
+        kernel("of_e4m3_in_f16"),
         kernel("of_tf32"),
         kernel("of_u8"),
         kernel("of_i8"),
@@ -39,6 +41,7 @@ fn emulator() -> (Device, Module) {
         kernel("of_e5m2_e4m3"),
         kernel("of_u8_i8"),
         kernel("with_bf16"),
+        kernel("with_f16_in_f16"),
         kernel("with_tf32"),
         kernel("with_e4m3_e5m2"),
         kernel("with_i8_u8"),
@@ -103,7 +106,15 @@ fn products_of_all_types_are_exact() {
                 output.to_vec().expect("memory").into_iter().map(f64::from).collect();
             assert_eq!(found, wanted, "{what}, seed {seed}");
         };
+        let halves = |call: &dyn Fn(&mut Buffer<f16>), wanted: &[f64], what: &str| {
+            let mut output = Buffer::<f16>::poisoned(&device, 1024).expect("memory");
+            call(&mut output);
+            assert_eq!(of_halves(&output), wanted, "{what}, seed {seed}");
+        };
         let small = expected(64, f64::from);
+        halves(&|out| run(seed, kernels::of_f16_in_f16(out.as_arg_mut())), &small, "f16 in f16");
+        let eights = expected(128, f64::from);
+        halves(&|out| run(seed, kernels::of_e4m3_in_f16(out.as_arg_mut())), &eights, "e4m3 in f16");
         floats(&|out| run(seed, kernels::of_bf16(out.as_arg_mut())), small.clone(), "bf16");
         floats(&|out| run(seed, kernels::of_f16(out.as_arg_mut())), small, "f16");
         let tf32 = expected(32, f64::from);
@@ -130,6 +141,11 @@ fn of_e5m2(byte: u8) -> f64 {
 /// What a kernel wrote, as numbers of all kinds.
 fn numbers<T: Copy + Into<f64> + baton::launch::DeviceValue>(output: &Buffer<T>) -> Vec<f64> {
     output.to_vec().expect("memory").into_iter().map(Into::into).collect()
+}
+
+/// What a kernel wrote in f16.
+fn of_halves(output: &Buffer<f16>) -> Vec<f64> {
+    output.to_vec().expect("memory").into_iter().map(|half| half.to_f32().into()).collect()
 }
 
 #[test]
@@ -188,6 +204,15 @@ fn products_with_a_in_registers_are_exact() {
                 assert_eq!(numbers(&output), wanted, "{}, seed {seed}", stringify!($kernel));
             }
         }};
+    }
+    let wanted = expected(rounds * 64, f64::from);
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let mut output = Buffer::<f16>::poisoned(&device, 1024).expect("memory");
+        let launch = device.launch(&module, 1, kernels::with_f16_in_f16(output.as_arg_mut()));
+        let report = launch.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert!(report.hazards.is_empty(), "seed {seed}: {:?}", report.hazards);
+        assert_eq!(of_halves(&output), wanted, "with_f16_in_f16, seed {seed}");
     }
     product!(with_bf16, f32, 64, f64::from, f64::from);
     product!(with_tf32, f32, 64, f64::from, f64::from);

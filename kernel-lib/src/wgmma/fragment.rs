@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    Continues, InRegisters, Open, Product, Registers, Times, WholeWarpgroup, descriptor,
+    Continues, InRegisters, Open, Product, Registers, Sums, Times, WholeWarpgroup, descriptor,
     registers_of, step_of, steps_of,
 };
 use crate::path::{
@@ -121,25 +121,26 @@ pub unsafe trait MultipliesFragment<E, D, const STEPS: usize> {
 unsafe impl<
     E: Times<F>,
     F: Element,
+    V: Sums,
     const N: usize,
     const K: usize,
     const L: usize,
     const STEPS: usize,
-> MultipliesFragment<E, [E::Sum; L], STEPS> for Tile<F, N, K>
+> MultipliesFragment<E, [V; L], STEPS> for Tile<F, N, K>
 where
-    [E::Sum; L]: Accumulator<E::Pair>,
+    [V; L]: Accumulator<E::Pair>,
 {
     type Kind = InRegisters<E::Pair>;
 
     #[inline(always)]
     unsafe fn issue(
-        mut registers: [E::Sum; L],
+        mut registers: [V; L],
         a: &[[u32; 4]; STEPS],
         stage: Addr<SharedCta>,
         accumulate: bool,
-    ) -> [E::Sum; L] {
+    ) -> [V; L] {
         const {
-            registers_of(L, N);
+            registers_of(L, V::COUNT, N);
             require(
                 STEPS == steps_of::<E>(K),
                 "rule D14: a fragment has one step for each 32 bytes of B's columns",
@@ -150,7 +151,7 @@ where
         while step < STEPS {
             // SAFETY: the caller's promise; the tile lies in the first 256 KiB, so the address field does not overflow.
             registers = unsafe {
-                ptx::wgmma::mma_async_registers::<E::Pair, [E::Sum; L]>(
+                ptx::wgmma::mma_async_registers::<E::Pair, [V; L]>(
                     registers,
                     a[step],
                     b + step_of(N, step as u32),

@@ -185,12 +185,30 @@ macro_rules! into_s32 {
 }
 
 /// A pair that f32 accumulates.
+#[diagnostic::on_unimplemented(
+    message = "`wgmma` does not sum products of `{Self}` in f32",
+    label = "the registers of another type",
+    note = "rule D14: products of integers are summed in s32 (PTX ISA 9.7.15.2)",
+    note = "give the product registers of s32: `Product::<[i32; N / 2], _>`"
+)]
 #[doc(hidden)]
 pub trait IntoF32: Pair {}
 /// A pair that f16 accumulates.
+#[diagnostic::on_unimplemented(
+    message = "`wgmma` does not sum products of `{Self}` in f16",
+    label = "the registers of another type",
+    note = "rule D14: f16 takes the products of f16 and of floats of 8 bits (PTX ISA 9.7.15.2)",
+    note = "give the product registers of f32, `Product::<[f32; N / 2], _>`, or of s32 for integers"
+)]
 #[doc(hidden)]
 pub trait IntoF16: Pair {}
 /// A pair that s32 accumulates.
+#[diagnostic::on_unimplemented(
+    message = "`wgmma` does not sum products of `{Self}` in s32",
+    label = "the registers of another type",
+    note = "rule D14: s32 takes the products of integers of 8 bits (PTX ISA 9.7.15.2)",
+    note = "give the product registers of f32: `Product::<[f32; N / 2], _>`"
+)]
 #[doc(hidden)]
 pub trait IntoS32: Pair {}
 

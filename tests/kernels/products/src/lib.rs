@@ -3,7 +3,7 @@
 //! Element `i` of A is made of the byte `a(i)`, and of B of `b(i)`; each thread writes the registers that it holds.
 #![no_std]
 
-use baton::float::{e4m3, e5m2};
+use baton::float::{e4m3, e5m2, f16x2};
 use baton::global::TheWarpgroup;
 use baton::prelude::*;
 use baton::wgmma::{Fragment, Product};
@@ -18,8 +18,11 @@ pub const fn b(i: u32) -> u8 {
     ((i / 3 + i % 4) % 5) as u8
 }
 
+/// The bits of the numbers from 0 to 5 in e4m3: a register, where a table would lie in memory.
+const INTEGERS: u64 = 0x4a48_4440_3800;
+
 macro_rules! products {
-    ($($(#[$doc:meta])* $name:ident in $module:ident: $element:ty, $k:literal, $sum:ty, $from:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident in $module:ident: $element:ty, $k:literal, $sum:ty, $registers:ty, $from:expr;)*) => {$(
         baton::shared! {
             $(#[$doc])*
             #[allow(non_camel_case_types)]
@@ -38,18 +41,14 @@ macro_rules! products {
             let (mut filling, mut stages) = ab.split();
             let (joined, _) = cta.roles((
                 warpgroup(move |mut wg| {
-                    let product = Product::<[$sum; 8], _>::new(&mut wg).fence(&mut wg);
+                    let product = Product::<$registers, _>::new(&mut wg).fence(&mut wg);
                     let stage = stages.wait(&mut wg);
                     let (product, stage) = product.mma_async(&mut wg, stage);
                     let product = product.commit_group(&mut wg, stage);
                     let (product, stage) = product.wait_group::<0, _>(&mut wg);
                     stage.release(&mut wg);
                     let mut mine = output.partition(&wg);
-                    let mut k = 0;
-                    for value in product.values() {
-                        mine.put(k, value);
-                        k += 1;
-                    }
+                    product.for_each(|k, value| mine.put(k.into(), value));
                 }),
                 warp(move |mut w| {
                     let from: fn(u8) -> $element = $from;
@@ -65,23 +64,27 @@ macro_rules! products {
 }
 products! {
     /// bf16 into f32.
-    of_bf16 in OfBf16: bf16, 64, f32, |byte| bf16::from_f32(byte as f32);
+    of_bf16 in OfBf16: bf16, 64, f32, [f32; 8], |byte| bf16::from_f32(byte as f32);
     /// f16 into f32.
-    of_f16 in OfF16: f16, 64, f32, |byte| f16::from_f32(byte as f32);
+    of_f16 in OfF16: f16, 64, f32, [f32; 8], |byte| f16::from_f32(byte as f32);
+    /// f16 into f16: what it sums are small integers, and exact.
+    of_f16_in_f16 in OfF16InF16: f16, 64, f16, [f16x2; 4], |byte| f16::from_f32(byte as f32);
     /// tf32 into f32.
-    of_tf32 in OfTf32: f32, 32, f32, |byte| byte as f32;
+    of_tf32 in OfTf32: f32, 32, f32, [f32; 8], |byte| byte as f32;
     /// u8 into i32: 250 and more.
-    of_u8 in OfU8: u8, 128, i32, |byte| 250 + byte;
+    of_u8 in OfU8: u8, 128, i32, [i32; 8], |byte| 250 + byte;
     /// i8 into i32: also below zero.
-    of_i8 in OfI8: i8, 128, i32, |byte| byte as i8 - 3;
+    of_i8 in OfI8: i8, 128, i32, [i32; 8], |byte| byte as i8 - 3;
     /// e4m3 into f32: 1, 1.125, …
-    of_e4m3 in OfE4m3: e4m3, 128, f32, |byte| e4m3::from_bits(0x38 + byte);
+    of_e4m3 in OfE4m3: e4m3, 128, f32, [f32; 8], |byte| e4m3::from_bits(0x38 + byte);
+    /// e4m3 into f16: 0, 1, 2, …
+    of_e4m3_in_f16 in OfE4m3InF16: e4m3, 128, f16, [f16x2; 4], |byte| e4m3::from_bits((INTEGERS >> (8 * byte)) as u8);
     /// e5m2 into f32: 1, 1.25, …
-    of_e5m2 in OfE5m2: e5m2, 128, f32, |byte| e5m2::from_bits(0x3c + byte);
+    of_e5m2 in OfE5m2: e5m2, 128, f32, [f32; 8], |byte| e5m2::from_bits(0x3c + byte);
 }
 
 macro_rules! mixed {
-    ($($(#[$doc:meta])* $name:ident in $module:ident: $a:ty, $b:ty, $sum:ty;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident in $module:ident: $a:ty, $b:ty, $sum:ty, $registers:ty;)*) => {$(
         baton::shared! {
             $(#[$doc])*
             #[allow(non_camel_case_types)]
@@ -102,18 +105,14 @@ macro_rules! mixed {
             let (mut loads, mut stages) = ab.split();
             let (joined, (_, loaded)) = cta.roles((
                 warpgroup(move |mut wg| {
-                    let product = Product::<[$sum; 8], _>::new(&mut wg).fence(&mut wg);
+                    let product = Product::<$registers, _>::new(&mut wg).fence(&mut wg);
                     let stage = stages.wait(&mut wg);
                     let (product, stage) = product.mma_async(&mut wg, stage);
                     let product = product.commit_group(&mut wg, stage);
                     let (product, stage) = product.wait_group::<0, _>(&mut wg);
                     stage.release(&mut wg);
                     let mut mine = output.partition(&wg);
-                    let mut k = 0;
-                    for value in product.values() {
-                        mine.put(k, value);
-                        k += 1;
-                    }
+                    product.for_each(|k, value| mine.put(k.into(), value));
                 }),
                 warp(move |w| {
                     w.elect(move |mut t| {
@@ -128,18 +127,18 @@ macro_rules! mixed {
 }
 mixed! {
     /// e4m3 by e5m2 into f32.
-    of_e4m3_e5m2 in OfE4m3E5m2: e4m3, e5m2, f32;
+    of_e4m3_e5m2 in OfE4m3E5m2: e4m3, e5m2, f32, [f32; 8];
     /// e5m2 by e4m3 into f32.
-    of_e5m2_e4m3 in OfE5m2E4m3: e5m2, e4m3, f32;
+    of_e5m2_e4m3 in OfE5m2E4m3: e5m2, e4m3, f32, [f32; 8];
     /// u8 by i8 into i32.
-    of_u8_i8 in OfU8I8: u8, i8, i32;
+    of_u8_i8 in OfU8I8: u8, i8, i32, [i32; 8];
 }
 
 /// Rounds of the products with A in registers.
 pub const ROUNDS: u32 = 3;
 
 macro_rules! from_registers {
-    ($($(#[$doc:meta])* $name:ident in $module:ident: $a:ty, $b:ty, $k:literal, $steps:literal, $sum:ty, $from_a:expr, $from_b:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident in $module:ident: $a:ty, $b:ty, $k:literal, $steps:literal, $sum:ty, $registers:ty, $from_a:expr, $from_b:expr;)*) => {$(
         baton::shared! {
             $(#[$doc])*
             #[allow(non_camel_case_types)]
@@ -159,7 +158,7 @@ macro_rules! from_registers {
             let (joined, _) = cta.roles((
                 warpgroup(move |mut wg| {
                     let from: fn(u8) -> $a = $from_a;
-                    let mut product = Product::<[$sum; 8], _>::new(&mut wg);
+                    let mut product = Product::<$registers, _>::new(&mut wg);
                     for round in 0..ROUNDS {
                         // Row by row, all rounds of a row behind each other.
                         let value = |row, col| from(a((row * ROUNDS + round) * $k + col));
@@ -173,11 +172,7 @@ macro_rules! from_registers {
                         product = settled;
                     }
                     let mut mine = output.partition(&wg);
-                    let mut k = 0;
-                    for value in product.values() {
-                        mine.put(k, value);
-                        k += 1;
-                    }
+                    product.for_each(|k, value| mine.put(k.into(), value));
                 }),
                 warp(move |mut w| {
                     let from: fn(u8) -> $b = $from_b;
@@ -194,13 +189,15 @@ macro_rules! from_registers {
 }
 from_registers! {
     /// bf16 into f32, A in registers.
-    with_bf16 in WithBf16: bf16, bf16, 64, 4, f32, |byte| bf16::from_f32(byte as f32), |byte| bf16::from_f32(byte as f32);
+    with_bf16 in WithBf16: bf16, bf16, 64, 4, f32, [f32; 8], |byte| bf16::from_f32(byte as f32), |byte| bf16::from_f32(byte as f32);
+    /// f16 into f16, A in registers.
+    with_f16_in_f16 in WithF16InF16: f16, f16, 64, 4, f16, [f16x2; 4], |byte| f16::from_f32(byte as f32), |byte| f16::from_f32(byte as f32);
     /// tf32 into f32, A in registers.
-    with_tf32 in WithTf32: f32, f32, 64, 8, f32, |byte| byte as f32, |byte| byte as f32;
+    with_tf32 in WithTf32: f32, f32, 64, 8, f32, [f32; 8], |byte| byte as f32, |byte| byte as f32;
     /// e4m3 by e5m2 into f32, A in registers.
-    with_e4m3_e5m2 in WithE4m3E5m2: e4m3, e5m2, 128, 4, f32, |byte| e4m3::from_bits(0x38 + byte), |byte| e5m2::from_bits(0x3c + byte);
+    with_e4m3_e5m2 in WithE4m3E5m2: e4m3, e5m2, 128, 4, f32, [f32; 8], |byte| e4m3::from_bits(0x38 + byte), |byte| e5m2::from_bits(0x3c + byte);
     /// i8 by u8 into i32, A in registers.
-    with_i8_u8 in WithI8U8: i8, u8, 128, 4, i32, |byte| byte as i8 - 3, |byte| 250 + byte;
+    with_i8_u8 in WithI8U8: i8, u8, 128, 4, i32, [i32; 8], |byte| byte as i8 - 3, |byte| 250 + byte;
 }
 
 baton::shared! {
