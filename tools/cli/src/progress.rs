@@ -3,27 +3,28 @@
 //! What is over sooner prints nothing, and neither does a process whose stderr is no terminal.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output;
 
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// The lines: a task, one of so many parts, one run of the emulator, many runs.
+/// The lines of a task, and of one that has so many parts. What does not fit is cut at the end.
 const TASK: &str = "{spinner} {prefix} ({elapsed}) {wide_msg}";
-const PARTS: &str = "{spinner} {prefix} [{bar:30}] {pos}/{len} ({elapsed}, {eta} left) {wide_msg}";
-const RUN: &str = "{spinner} {prefix} ({elapsed}) {instructions} {wide_msg}";
-const RUNS: &str =
-    "{spinner} {prefix} [{bar:30}] {pos}/{len} ({elapsed}, {eta} left) {instructions} {wide_msg}";
+const PARTS: &str = "{spinner} {prefix} [{bar:16}] {pos}/{len} ({elapsed}, {eta} left) {wide_msg}";
+
+/// Between two looks at a counter.
+const LOOK: Duration = Duration::from_millis(120);
 
 /// A running task; the line disappears when this is dropped.
 pub struct Progress {
     bar: ProgressBar,
+    message: Arc<Mutex<Message>>,
 }
 
 impl Progress {
@@ -40,7 +41,7 @@ impl Progress {
                 late.set_draw_target(ProgressDrawTarget::stderr());
             }
         });
-        Self { bar }
+        Self { bar, message: Arc::default() }
     }
 
     /// Starts a bar for a task of so many equal parts, e.g. `checking k`.
@@ -53,12 +54,13 @@ impl Progress {
 
     /// Shows what `counter` counts while the emulator raises it: a part may take long.
     pub fn with_instructions(self, counter: Arc<AtomicU64>) -> Self {
-        let template = if self.bar.length().is_some() { RUNS } else { RUN };
-        let show = move |_: &ProgressState, line: &mut dyn fmt::Write| {
-            // A line that cannot be written is not shown.
-            let _ = write!(line, "{}", Instructions(counter.load(Ordering::Relaxed)));
-        };
-        self.bar.set_style(style(template).with_key("instructions", show));
+        let (bar, message) = (self.bar.clone(), Arc::clone(&self.message));
+        thread::spawn(move || {
+            while !bar.is_finished() {
+                show(&bar, &message, |message| message.instructions = counter.load(Relaxed));
+                thread::sleep(LOOK);
+            }
+        });
         self
     }
 
@@ -69,7 +71,7 @@ impl Progress {
 
     /// Says which step of the task runs.
     pub fn step(&self, step: impl Into<String>) {
-        self.bar.set_message(step.into());
+        show(&self.bar, &self.message, |message| message.step = step.into());
     }
 
     /// Prints a line above the running one.
@@ -88,22 +90,34 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// How many thread-instructions were executed, roughly.
-struct Instructions(u64);
+/// What stands at the end of the line.
+#[derive(Debug, Default)]
+struct Message {
+    /// Thread-instructions so far; zero where nobody counts them.
+    instructions: u64,
+    step: String,
+}
 
-impl fmt::Display for Instructions {
+fn show(bar: &ProgressBar, message: &Mutex<Message>, change: impl FnOnce(&mut Message)) {
+    let mut message = message.lock().unwrap_or_else(PoisonError::into_inner);
+    change(&mut message);
+    bar.set_message(message.to_string());
+}
+
+impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MILLION: u64 = 1_000_000;
         const BILLION: u64 = 1000 * MILLION;
-        match self.0 {
-            0 => Ok(()),
-            1..MILLION => write!(f, "{} thread-instructions", self.0),
-            MILLION..BILLION => write!(f, "{} million thread-instructions", self.0 / MILLION),
+        match self.instructions {
+            0 => return f.write_str(&self.step),
+            1..MILLION => write!(f, "{} instructions", self.instructions)?,
+            MILLION..BILLION => write!(f, "{} million instructions", self.instructions / MILLION)?,
             count => {
                 let tenths = count / (BILLION / 10);
-                write!(f, "{}.{} billion thread-instructions", tenths / 10, tenths % 10)
+                write!(f, "{}.{} billion instructions", tenths / 10, tenths % 10)?;
             }
         }
+        if self.step.is_empty() { Ok(()) } else { write!(f, ", {}", self.step) }
     }
 }
 
@@ -113,26 +127,38 @@ mod tests {
 
     #[test]
     fn instructions_are_told_in_words_that_do_not_jump() {
-        let text = |count| Instructions(count).to_string();
-        assert_eq!(text(0), "");
-        assert_eq!(text(3774), "3774 thread-instructions");
-        assert_eq!(text(999_999), "999999 thread-instructions");
-        assert_eq!(text(64_700_000), "64 million thread-instructions");
-        assert_eq!(text(999_999_999), "999 million thread-instructions");
-        assert_eq!(text(1_000_000_000), "1.0 billion thread-instructions");
-        assert_eq!(text(20_160_000_000), "20.1 billion thread-instructions");
+        let text =
+            |instructions, step: &str| Message { instructions, step: step.into() }.to_string();
+        assert_eq!(text(0, "looking"), "looking");
+        assert_eq!(text(3774, ""), "3774 instructions");
+        assert_eq!(text(999_999, "looking"), "999999 instructions, looking");
+        assert_eq!(text(64_700_000, ""), "64 million instructions");
+        assert_eq!(text(999_999_999, ""), "999 million instructions");
+        assert_eq!(text(1_000_000_000, ""), "1.0 billion instructions");
+        assert_eq!(text(20_160_000_000, "looking"), "20.1 billion instructions, looking");
+    }
+
+    #[test]
+    fn what_is_counted_meanwhile_is_shown() {
+        let counter = Arc::new(AtomicU64::new(5_000_000));
+        let progress = Progress::counted("many", 7).with_instructions(Arc::clone(&counter));
+        progress.step("looking");
+        let shows = |text: &str| {
+            let end = std::time::Instant::now() + Duration::from_secs(20);
+            while progress.bar.message() != text {
+                assert!(std::time::Instant::now() < end, "{} for {text}", progress.bar.message());
+                thread::sleep(Duration::from_millis(5));
+            }
+        };
+        shows("5 million instructions, looking");
+        counter.store(2_000_000_000, Relaxed);
+        shows("2.0 billion instructions, looking");
     }
 
     #[test]
     fn every_line_can_be_drawn() {
-        for template in [TASK, PARTS, RUN, RUNS] {
+        for template in [TASK, PARTS] {
             assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
-        }
-        for (progress, parts) in
-            [(Progress::start("one"), None), (Progress::counted("many", 7), Some(7))]
-        {
-            let progress = progress.with_instructions(Arc::default());
-            assert_eq!(progress.bar.length(), parts, "which decides the line");
         }
     }
 }
