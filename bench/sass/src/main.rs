@@ -26,7 +26,7 @@ struct Source {
     kernels: &'static [&'static str],
 }
 
-const SOURCES: [Source; 6] = [
+const SOURCES: [Source; 7] = [
     Source {
         example: "message-passing",
         twins: "message_passing.cu",
@@ -56,6 +56,7 @@ const SOURCES: [Source; 6] = [
         arch: Arch::Sm100a,
         kernels: &["gemm_f32"],
     },
+    Source { example: "takeover", twins: "takeover.cu", arch: Arch::Sm100a, kernels: &["tiles"] },
 ];
 
 /// Prints a table of the machine code of kernels and their twins in CUDA C++.

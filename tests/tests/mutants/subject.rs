@@ -87,13 +87,14 @@ pub fn all() -> Vec<Subject> {
 }
 
 /// The files of `bench/sass/ptx`, which nvcc has made of the twins in CUDA C++, by the crate of the kernels.
-const TWINS: [(&str, &str); 6] = [
+const TWINS: [(&str, &str); 7] = [
     ("message_passing_kernel", "message_passing"),
     ("ring_kernel", "ring"),
     ("bulk_copy_kernel", "bulk_copy"),
     ("protocols_kernel", "protocols"),
     ("gemm_hopper_kernel", "gemm_hopper"),
     ("gemm_blackwell_kernel", "gemm_blackwell"),
+    ("takeover_kernel", "takeover"),
 ];
 
 /// The twins in CUDA C++ of those kernels that have one, run in the same ways.
