@@ -2,8 +2,8 @@
 
 use crate::error::Fault;
 use crate::ir::*;
-use crate::launch::Program;
 use crate::memory::{FUNCTION_WINDOW, LOCAL_LIMIT, LOCAL_TOTAL};
+use crate::program::Program;
 use crate::warp::{AT_RETURN, Caller, Frame, Join, Path, Warp};
 use crate::world::{Flow, World};
 

@@ -37,6 +37,7 @@ mod mbarrier;
 mod memory;
 mod order;
 mod print;
+mod program;
 mod remote;
 mod rng;
 mod schedule;
@@ -52,6 +53,7 @@ mod world;
 
 pub use detect::{Hazard, Severity};
 pub use error::{Deadlock, Error, Failure, Fault, Site, Threads, Waiter};
-pub use launch::{After, Launch, Machine, Options, Program, RESIDENT, Report, Schedule};
+pub use launch::{After, Launch, Machine, Options, RESIDENT, Report, Schedule};
 pub use mbarrier::MbarrierError;
+pub use program::Program;
 pub use rng::Decision;

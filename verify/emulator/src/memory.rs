@@ -23,6 +23,9 @@ pub(crate) const RANK_SHIFT: u32 = 24;
 /// What fresh memory holds: NaN in every floating-point format.
 pub(crate) const FRESH: u8 = 0xFF;
 
+/// Shared memory of a CTA, in bytes.
+pub(crate) const MAX_SHARED: u32 = 227 << 10;
+
 /// Local memory of a thread (PTX ISA 5.1.5).
 pub(crate) const LOCAL_LIMIT: u64 = 512 << 10;
 /// Local memory of all threads that run at once.
