@@ -87,7 +87,11 @@ impl<'k, T: Element, C: Set, State> Aliases<'k, T, C, State> {
     /// Writes the elements that this thread owns (thread `r` of `n` owns `r`, `r + n`, …; rule A13), through the first
     /// address.
     #[inline(always)]
-    pub fn fill<U>(self, set: &mut U, mut value: impl FnMut(u64) -> T) -> Aliases<'k, T, C, Written>
+    pub fn fill<U>(
+        self, // A9: the elements are written; go on with the region that this returns
+        set: &mut U,
+        mut value: impl FnMut(u64) -> T,
+    ) -> Aliases<'k, T, C, Written>
     where
         U: SameSet<C>,
         State: Writable,
@@ -107,7 +111,10 @@ impl<'k, T: Element, C: Set, State> Aliases<'k, T, C, State> {
     /// # PTX
     /// `fence.proxy.alias`, PTX 7.5, sm_70 (ISA *membar/fence*, 8.6).
     #[inline(always)]
-    pub fn fence_proxy_alias<U, Next>(self, set: &mut U) -> Aliases<'k, T, C, Next>
+    pub fn fence_proxy_alias<U, Next>(
+        self, // B3: the accesses are fenced; go on with the region that this returns
+        set: &mut U,
+    ) -> Aliases<'k, T, C, Next>
     where
         U: SameSet<C>,
         State: AliasFence<Next>,
@@ -119,7 +126,10 @@ impl<'k, T: Element, C: Set, State> Aliases<'k, T, C, State> {
 
     /// The set's barrier, after which each of its threads may read what the others wrote (rule A13).
     #[inline(always)]
-    pub fn sync<U, Next>(self, set: &mut U) -> Aliases<'k, T, C, Next>
+    pub fn sync<U, Next>(
+        self, // A13: the set's barrier is behind; go on with the region that this returns
+        set: &mut U,
+    ) -> Aliases<'k, T, C, Next>
     where
         U: SameSet<C>,
         State: SyncsTo<Next>,
@@ -144,7 +154,10 @@ impl<'k, T: Element, C: Set> Aliases<'k, T, C, Aliased> {
     /// `fence.proxy.alias` and the set's barrier, after which nobody reads any more and each thread may write its elements
     /// again.
     #[inline(always)]
-    pub fn reopen<U: SameSet<C>>(self, set: &mut U) -> Aliases<'k, T, C, Empty> {
+    pub fn reopen<U: SameSet<C>>(
+        self, // A13: the set's barrier is behind; go on with the region that this returns
+        set: &mut U,
+    ) -> Aliases<'k, T, C, Empty> {
         ptx::fence::fence_proxy_alias();
         set.barrier();
         self.become_state()

@@ -132,13 +132,16 @@ impl<T, S, How> OneAccess for Seen<'_, T, S, How> {}
 impl<'k, T: Copy, S: Scope, How, const N: usize> SeenVector<'k, T, S, How, N> {
     /// The witness of each element.
     #[inline(always)]
-    pub fn elements(self) -> [Seen<'k, T, S, How>; N] {
+    pub fn elements(
+        self, // A12: each element has a witness of its own
+    ) -> [Seen<'k, T, S, How>; N] {
         self.values.map(Seen::new)
     }
 
     /// One witness for all elements, for what one access has seen: which a vector is not (rule A12).
     #[inline(always)]
-    pub fn whole(self) -> Seen<'k, [T; N], S, How>
+    pub fn whole(self, // A12: what one access has seen
+    ) -> Seen<'k, [T; N], S, How>
     where
         Self: OneAccess,
     {

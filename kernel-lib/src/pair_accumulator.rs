@@ -360,8 +360,10 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
 
     /// What the consuming end does with an accumulator that it was handed: the issuing end [commits](Self::commit) (rule D5).
     #[inline(always)]
-    pub fn release<T>(self, thread: &mut T)
-    where
+    pub fn release<T>(
+        self, // D5: only the commit hands the accumulator on
+        thread: &mut T,
+    ) where
         T: SameSet<S>,
         Self: MmaCompleted,
     {

@@ -101,7 +101,10 @@ pub struct Dependent<P>(P);
 impl<P: MayDepend> Dependent<P> {
     /// The parameter, behind the wait.
     #[inline(always)]
-    pub fn after<W: PreviousCompleted>(self, previous: &W) -> P::Behind {
+    pub fn after<W: PreviousCompleted>(
+        self, // F6: the array of the grid before is there behind the wait
+        previous: &W,
+    ) -> P::Behind {
         let _ = previous;
         self.0.behind()
     }

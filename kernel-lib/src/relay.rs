@@ -200,8 +200,10 @@ pub struct Passed<'k, Tag>(Brand<'k>, Marks<Tag>, StaysWithItsThreads);
 impl<Tag> Passed<'_, Tag> {
     /// Waits until the peer has taken the stage, on a barrier of this CTA: which it does not arrive on then (rule C11).
     #[inline(always)]
-    pub fn wait<U: Set>(self, set: &mut U)
-    where
+    pub fn wait<U: Set>(
+        self, // C11: a barrier of this CTA is not where the peer arrives
+        set: &mut U,
+    ) where
         Self: BarrierOfThisCta,
     {
         let _ = set;

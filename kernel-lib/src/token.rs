@@ -116,7 +116,9 @@ impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
     /// up), `fence.mbarrier_init.release.cluster` makes barriers visible to the async proxy where it or a peer reaches them,
     /// and a CTA barrier to every thread: no part exists before that (rules C1, C2, D8, D9).
     #[inline(always)]
-    pub fn claim(self) -> (Cta<'k, Claimed<L>, THREADS>, L::Parts<'k>) {
+    pub fn claim(
+        self, // C2: shared memory is claimed once
+    ) -> (Cta<'k, Claimed<L>, THREADS>, L::Parts<'k>) {
         let mut cta = Cta(PhantomData, PhantomData, PhantomData);
         // SAFETY: the token of the unclaimed layout is consumed, and there is one for each thread; all of them
         // are here.
@@ -164,7 +166,8 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
 
     /// Keeps the CTA together: for kernels in which all threads do the same.
     #[inline(always)]
-    pub fn join(self) -> Joined<'k, L, THREADS>
+    pub fn join(self, // F1: the threads of the CTA stay together
+    ) -> Joined<'k, L, THREADS>
     where
         L: IsClaimed,
     {

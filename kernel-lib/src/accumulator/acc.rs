@@ -221,7 +221,9 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
 
     /// Adds to what the accumulator holds, as the consumer of the last round left it, and not to zero.
     #[inline(always)]
-    pub fn keep(mut self) -> Self
+    pub fn keep(
+        mut self, // D4: what was stored is added to; go on with the accumulator that this returns
+    ) -> Self
     where
         State: MatrixWritable,
     {

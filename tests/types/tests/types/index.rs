@@ -249,6 +249,40 @@ fn read(path: &Path) -> String {
         .unwrap_or_else(|error| panic!("cannot read `{}`: {error}", path.display()))
 }
 
+/// Public methods of the typed layer that take their receiver and do not say a rule where the compiler quotes it: in a comment beside
+/// `self`, on a line of its own.
+pub fn silent_moves() -> Vec<String> {
+    // Numbers and indices, which are copied.
+    const COPIED: &[&str] = &["crate::float", "crate::index"];
+    let mut silent = Vec::new();
+    for (path, module) in modules() {
+        if module.starts_with("crate::ptx") || COPIED.contains(&&*module) {
+            continue;
+        }
+        let text = read(&path);
+        let mut method = None;
+        for line in text.split("#[cfg(test)]").next().unwrap_or_default().lines() {
+            let trimmed = line.trim_start();
+            let public = ["pub fn ", "pub const fn ", "pub unsafe fn "];
+            // What is private, or of a trait, is called by what is public.
+            if let Some(rest) = public.iter().find_map(|start| trimmed.strip_prefix(start)) {
+                let name = rest.split(['<', '(']).next().unwrap_or_default();
+                method = line.starts_with("    ").then(|| format!("{module}: {name}"));
+            }
+            let first = trimmed.find("(self").or_else(|| trimmed.find("(mut self"));
+            let receiver = first.map_or(trimmed, |at| &trimmed[at + 1..]);
+            if let Some(rest) = receiver.trim_start_matches("mut ").strip_prefix("self") {
+                let said = rest.strip_prefix(", // ").unwrap_or_default();
+                let names_a_rule = !rules(said.split(':').next().unwrap_or_default()).is_empty();
+                silent.extend(method.take().filter(|_| !names_a_rule));
+            } else if trimmed.ends_with('{') || trimmed.ends_with(';') {
+                method = None;
+            }
+        }
+    }
+    silent
+}
+
 /// The page of mnemonics, and what looks like an instruction and has no stem.
 pub fn mnemonics() -> (String, Vec<String>) {
     let mut typed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();

@@ -47,6 +47,12 @@ fn each_diagnostic_names_its_rule() {
 }
 
 #[test]
+fn each_move_of_a_receiver_names_its_rule() {
+    let silent = index::silent_moves();
+    assert!(silent.is_empty(), "methods whose `self` says no rule: {silent:#?}");
+}
+
+#[test]
 fn each_mistake_has_its_corrected_twin() {
     let corpus = Corpus::read();
     let names = |cases: &[corpus::Case]| -> BTreeSet<String> {
