@@ -2,6 +2,16 @@
 
 use super::*;
 
+/// Whether an earlier lane of the warp makes the same copy by the same instruction. As with stores, lanes of one instruction that
+/// write the same value to one place are at peace.
+fn repeats<T: PartialEq>(copies: &mut Vec<T>, copy: T) -> bool {
+    let again = copies.contains(&copy);
+    if !again {
+        copies.push(copy);
+    }
+    again
+}
+
 impl World<'_> {
     /// Tells the detection of a copy into shared memory.
     pub(crate) fn track_in_copy(
@@ -50,7 +60,7 @@ impl World<'_> {
         lane: usize,
         (from, bytes): (SharedPlace, u32),
         target: &Source,
-        (group, reduces): (u32, bool),
+        (group, unordered): (u32, bool),
     ) {
         let Some(detect) = &mut self.detect else { return };
         let (w, site) = (self.current, path.site());
@@ -59,7 +69,7 @@ impl World<'_> {
             detect.copy_out_to(w, lane, site, (address - GLOBAL_BASE) as usize, n, group);
         };
         match target {
-            _ if reduces => {}
+            _ if unordered => {}
             Source::Global(address) => write(*address, bytes as usize),
             Source::Tile { pieces, .. } => {
                 for piece in pieces {
@@ -329,16 +339,18 @@ impl World<'_> {
                 let to = self.addresses(warp, &frame, dst, MemSpace::Global);
                 let from = self.addresses(warp, &frame, src, MemSpace::Shared);
                 let sizes = self.fetch32(warp, &frame, *bytes);
+                let mut copies = Vec::new();
                 for lane in lanes_of(mask) {
                     let n = sizes[lane];
                     check_bulk("bulk copy", n)?;
                     let n64 = u64::from(n);
+                    let again = repeats(&mut copies, (from[lane], to[lane], n));
                     let from = self.shared_place(warp, MemSpace::Shared, from[lane], n64, 16)?;
                     self.memory.locate(to[lane], n64, true)?;
                     aligned("global", to[lane], 16)?;
                     let target = Source::Global(to[lane]);
                     let group = warp.bulk_groups[lane];
-                    let how = (group, reduce.is_some());
+                    let how = (group, reduce.is_some() || again);
                     self.track_out_copy(path, lane, (from, n), &target, how);
                     let action = Action::Out {
                         from,
@@ -353,10 +365,12 @@ impl World<'_> {
             }
             AsyncOp::TensorOut { map, coordinates, src, reduce, mode } => {
                 let from = self.addresses(warp, &frame, src, MemSpace::Shared);
+                let mut copies = Vec::new();
                 for lane in lanes_of(mask) {
                     let address = self.map_address(warp, path, map, lane);
                     let (map, in_memory) = self.tensor_map(warp, address, lane)?;
                     let at = self.coordinates(warp, path, coordinates, lane);
+                    let again = repeats(&mut copies, (address, from[lane], at.clone()));
                     let n = copied_bytes(&map, mode);
                     let place = self.shared_place(warp, MemSpace::Shared, from[lane], n, 128)?;
                     let base = from[lane] as u32;
@@ -370,7 +384,7 @@ impl World<'_> {
                     if let (Some(detect), Some(at)) = (&mut self.detect, in_memory) {
                         detect.map_out(self.current, lane, path.site(), at, group);
                     }
-                    let how = (group, reduce.is_some());
+                    let how = (group, reduce.is_some() || again);
                     self.track_out_copy(path, lane, (place, n as u32), &target, how);
                     let action = Action::Out {
                         from: place,

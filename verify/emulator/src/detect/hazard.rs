@@ -156,6 +156,22 @@ fn in_tensor_memory(strand: &Strand, conflict: &Conflict, touch: &Touch, same: b
     .policy(acquired)
 }
 
+/// They synchronise, but not at a scope that includes both.
+fn too_narrow(almost: Option<(Almost, u32)>) -> Cause {
+    let (rule, what) = match almost {
+        Some((Almost::NarrowArrival, _)) => {
+            ("C7", "the arrival came from another CTA, and its scope is .cta")
+        }
+        Some((Almost::NarrowWait, _)) => {
+            ("C7", "the arrival came from another CTA, and the scope of the wait is .cta")
+        }
+        _ => ("A5", "they synchronise, but a scope is too narrow to include both threads"),
+    };
+    cause(rule, what, "use a scope that includes both, .cluster or .gpu, on both sides")
+        .policy(rule == "C7")
+        .after(almost.map(|a| a.1))
+}
+
 /// After an asynchronous operation whose completion is not known.
 fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Option<Cause> {
     let before = conflict.before.stamp;
@@ -165,6 +181,9 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
     if relaxed
         && matches!(class, Class::In | Class::Mma | Class::Wgmma | Class::Small | Class::Store)
     {
+        if strand.now.u.covers(before) {
+            return Some(too_narrow(strand.almost));
+        }
         let cause = cause(
             "C6",
             "the completion was observed by a relaxed wait, which orders no memory",
@@ -279,22 +298,7 @@ fn between_threads(
     // Fences that are restricted to shared memory order it, if it were there.
     let restricted = strand.now.s.covers(before);
     if strand.now.u.covers(before) && !pending {
-        let (rule, what) = match almost {
-            Some((Almost::NarrowArrival, _)) => {
-                ("C7", "the arrival came from another CTA, and its scope is .cta")
-            }
-            Some((Almost::NarrowWait, _)) => {
-                ("C7", "the arrival came from another CTA, and the scope of the wait is .cta")
-            }
-            _ => ("A5", "they synchronise, but a scope is too narrow to include both threads"),
-        };
-        return cause(
-            rule,
-            what,
-            "use a scope that includes both, .cluster or .gpu, on both sides",
-        )
-        .policy(rule == "C7")
-        .after(site);
+        return too_narrow(almost);
     }
     if pending || strand.now.r.covers(before) {
         let almost = if pending { almost } else { strand.now.read };
