@@ -181,7 +181,8 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
     if relaxed
         && matches!(class, Class::In | Class::Mma | Class::Wgmma | Class::Small | Class::Store)
     {
-        if strand.now.u.covers(before) {
+        // A relaxed wait has seen all that the phase published, at whatever scope.
+        if strand.now.u.covers(before) && !strand.now.r.covers(before) {
             return Some(too_narrow(strand.almost));
         }
         let cause = cause(
