@@ -9,7 +9,7 @@ use baton_ptx::{Module, Operand};
 pub type Opcodes = BTreeMap<String, usize>;
 
 /// A kernel's instructions and where each may go on to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Code {
     opcodes: Vec<String>,
     next: Vec<Vec<usize>>,
@@ -113,6 +113,24 @@ impl Code {
             open.extend(step(at));
         }
         false
+    }
+
+    /// The ways that do not take these steps, from one instruction straight on to another.
+    pub fn without(mut self, edges: &[(usize, usize)]) -> Self {
+        for &(from, to) in edges {
+            self.next[from].retain(|&next| next != to);
+        }
+        self
+    }
+
+    /// Where a branch jumps to.
+    pub fn target(&self, branch: usize) -> Option<usize> {
+        self.next[branch].first().copied()
+    }
+
+    /// Whether a way from the start reaches an instruction.
+    pub fn is_reached(&self, at: usize) -> bool {
+        at == 0 || self.meets(0, true, |_| false, |i| i == at)
     }
 
     /// The opcodes of each innermost loop that has an instruction that begins like this.

@@ -15,13 +15,10 @@ __device__ uint64_t matrix(const char* tile) {
     return uint64_t(1024 >> 4) << 32 | uint64_t(1) << 46 | uint64_t(2) << 61 | (shared_address(tile) & 0x3ffff) >> 4;
 }
 
-// Tensor memory is handed over by the fences of tcgen05: the barriers between them need no order.
+// A product is handed over by the fences of tcgen05: the wait between them needs no order.
 __device__ void wait_relaxed(uint64_t* barrier, uint32_t parity) {
     while (!ptx::mbarrier_try_wait_parity(ptx::sem_relaxed, ptx::scope_cta, barrier, parity)) {
     }
-}
-__device__ void arrive_relaxed(uint64_t* barrier) {
-    ptx::mbarrier_arrive(ptx::sem_relaxed, ptx::scope_cta, ptx::space_shared, barrier);
 }
 
 __device__ void epilogue_barrier() { asm volatile("bar.sync 1, 128;" ::: "memory"); }
@@ -74,7 +71,8 @@ extern "C" __global__ void __block_size__((192, 1, 1))
             ptx::fence_proxy_async(ptx::space_shared);
             epilogue_barrier();
             if (threadIdx.x == 0) {
-                arrive_relaxed(&acc_empty[acc.index]);
+                // It hands over the loads of the others, too, which it learnt of behind its fence.
+                arrive(&acc_empty[acc.index]);
                 for (uint32_t i = 0; i < PANELS; i++) {
                     const int32_t at[2] = {int32_t(tile % columns * TILE_N + 32 * i), int32_t(tile / columns * TILE_M)};
                     ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &c, at, out + i * PANEL);
@@ -104,7 +102,7 @@ extern "C" __global__ void __block_size__((192, 1, 1))
         }
     } else if (ptx::elect_sync(~0u)) {
         for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            wait_relaxed(&acc_empty[acc.index], acc.phase ^ 1);
+            wait(&acc_empty[acc.index], acc.phase ^ 1);
             ptx::tcgen05_fence_after_thread_sync();
 #pragma unroll 1
             for (uint32_t step = 0; step < steps; step++) {

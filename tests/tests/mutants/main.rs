@@ -11,6 +11,7 @@
 //! also writes the table `docs/emulator-mutants.md`, and the one of the kernels' twins in CUDA C++ into `docs/sass.md`. `BATON_KERNEL=name` runs those of one kernel.
 
 mod mutation;
+mod pattern;
 mod proof;
 mod subject;
 
@@ -23,7 +24,8 @@ use std::ops::Range;
 use baton_campaign::{Campaign, is_long};
 use baton_tests::root;
 use mutation::{Mutant, mutants};
-use proof::{ARGUMENTS, Argument, GAPS, Kernel};
+use pattern::{PATTERNS, Pattern};
+use proof::Kernel;
 use subject::Subject;
 
 /// Schedules in which a mutant has to be noticed.
@@ -52,13 +54,11 @@ const TABLE_END: &str = "<!-- end of the mutants -->";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Noticed,
-    /// By the ways through its code.
-    Proved(&'static str),
-    /// By an argument, a position in the list.
-    Argued(usize),
-    /// Known not to be noticed.
-    Gap,
-    Survived,
+    /// To be no mistake, by the ways through its code.
+    ByTheCode(&'static str),
+    /// By the model, with a pattern, by its position in the list.
+    ByTheModel(usize),
+    Missed,
 }
 
 /// Kernels whose mutants have to be noticed, and what is known of those that are not.
@@ -67,8 +67,7 @@ struct Hunt {
     subjects: Vec<Subject>,
     /// Whether nothing in them is superfluous, so that a proof that something is does not help.
     minimal: bool,
-    arguments: &'static [Argument],
-    gaps: &'static [(&'static str, &'static str)],
+    patterns: &'static [Pattern],
     /// Makes of a page as it is, in `docs`, one with the table.
     page: &'static str,
     write: fn(&str, &Table) -> String,
@@ -83,16 +82,20 @@ impl Hunt {
         if let Some((seed, how)) = found {
             let how = how.lines().next().unwrap_or_default().to_owned();
             println!("{}, {mutant}: seed {seed}: {how}", subject.kernel);
+            let proof = kernel.proof(mutant);
+            assert_eq!(proof, None, "{}, {mutant}: proved to be no mistake", subject.kernel);
             return Verdict::Noticed;
         }
-        if let Some(why) = kernel.proof(mutant).filter(|_| !self.minimal) {
-            return Verdict::Proved(why);
+        if self.minimal {
+            return Verdict::Missed;
         }
-        match self.arguments.iter().position(|argument| argument.is_of(subject.kernel, mutant)) {
-            Some(at) => Verdict::Argued(at),
-            None if self.gaps.contains(&(subject.kernel, mutant.mnemonic())) => Verdict::Gap,
-            None => Verdict::Survived,
+        if let Some(why) = kernel.proof(mutant) {
+            return Verdict::ByTheCode(why);
         }
+        let is_its = |pattern: &Pattern| {
+            pattern.is_of(subject.kernel, mutant) && pattern.proves(kernel, mutant)
+        };
+        self.patterns.iter().position(is_its).map_or(Verdict::Missed, Verdict::ByTheModel)
     }
 
     fn run(&self) {
@@ -116,18 +119,22 @@ impl Hunt {
         let mut table = Table::default();
         let mut survivors = Vec::new();
         for ((subject, _, mutant), verdict) in chosen.iter().zip(&verdicts) {
-            table.add(self.arguments, subject.kernel, mutant, *verdict);
-            if *verdict == Verdict::Survived {
+            table.add(self.patterns, subject.kernel, mutant, *verdict);
+            if *verdict == Verdict::Missed {
                 survivors.push(format!("{}, {mutant}", subject.kernel));
             }
         }
         assert!(
             survivors.is_empty(),
-            "{} are not noticed:\n{}",
+            "{} are neither noticed nor proved to be no mistakes:\n{}",
             survivors.len(),
             survivors.join("\n")
         );
-        if !is_long() || env::var_os("BATON_KERNEL").is_some() {
+        if !is_long() {
+            return;
+        }
+        if env::var_os("BATON_KERNEL").is_some() {
+            println!("{}", table.page());
             return;
         }
         let path = root().join("docs").join(self.page);
@@ -139,14 +146,14 @@ impl Hunt {
             assert!(old == new, "the table has changed:\n{new}");
         }
         let mut idle = Vec::new();
-        for (at, argument) in self.arguments.iter().enumerate() {
-            for kernel in argument.kernels {
-                if !table.argued.contains(&(at, (*kernel).to_owned())) {
-                    idle.push(format!("{kernel}, `{}`: argument {at}", argument.instruction));
+        for (at, pattern) in self.patterns.iter().enumerate() {
+            for kernel in pattern.kernels {
+                if !table.patterns.contains(&(at, (*kernel).to_owned())) {
+                    idle.push(format!("{kernel}, `{}`: pattern {at}", pattern.instruction));
                 }
             }
         }
-        assert!(idle.is_empty(), "nothing needs these arguments:\n{}", idle.join("\n"));
+        assert!(idle.is_empty(), "nothing needs these patterns:\n{}", idle.join("\n"));
     }
 }
 
@@ -156,8 +163,7 @@ fn every_broken_hand_over_is_noticed() {
         name: "mutants of kernels that have to be noticed or proved",
         subjects: chosen(subject::all()),
         minimal: false,
-        arguments: ARGUMENTS,
-        gaps: GAPS,
+        patterns: PATTERNS,
         page: "emulator-mutants.md",
         write: |_, table| table.page(),
     }
@@ -170,8 +176,7 @@ fn every_broken_hand_over_of_the_twins_is_noticed() {
         name: "mutants of the twins in CUDA C++ that have to be noticed",
         subjects: chosen(subject::twins()),
         minimal: true,
-        arguments: &[],
-        gaps: &[],
+        patterns: &[],
         page: "sass.md",
         write: |page, table| {
             let (before, rest) = page.split_once(TABLE).expect("the page marks the table's place");
@@ -218,52 +223,48 @@ fn nothing_is_said_of(name: &str, subjects: Vec<Subject>) {
 /// What became of all mutants.
 #[derive(Default)]
 struct Table {
-    /// By kernel: mutants, noticed, proved, argued, not noticed.
+    /// By kernel: mutants, noticed, proved from the code, proved by the model, missed.
     counts: BTreeMap<String, [usize; 5]>,
-    /// Proofs and arguments, each with the mutants that it is for.
-    proofs: BTreeMap<&'static str, BTreeSet<String>>,
-    argued: BTreeSet<(usize, String)>,
+    /// Proofs, each with the mutants that it is for: from the code, and by the model.
+    proofs: [BTreeMap<String, BTreeSet<String>>; 2],
+    patterns: BTreeSet<(usize, String)>,
 }
 
 impl Table {
-    fn add(&mut self, arguments: &[Argument], kernel: &str, mutant: &Mutant, verdict: Verdict) {
+    fn add(&mut self, patterns: &[Pattern], kernel: &str, mutant: &Mutant, verdict: Verdict) {
         let counts = self.counts.entry(kernel.to_owned()).or_default();
         counts[0] += 1;
         let name =
             format!("`{kernel}`: `{}` {} {}", mutant.mnemonic(), mutant.number, mutant.mutation);
         match verdict {
             Verdict::Noticed => counts[1] += 1,
-            Verdict::Proved(why) => {
+            Verdict::ByTheCode(why) => {
                 counts[2] += 1;
-                self.proofs.entry(why).or_default().insert(name);
+                self.proofs[0].entry(why.to_owned()).or_default().insert(name);
             }
-            Verdict::Argued(at) => {
+            Verdict::ByTheModel(at) => {
                 counts[3] += 1;
-                self.argued.insert((at, kernel.to_owned()));
-                self.proofs.entry(arguments[at].why).or_default().insert(name);
+                self.patterns.insert((at, kernel.to_owned()));
+                self.proofs[1].entry(patterns[at].text()).or_default().insert(name);
             }
-            Verdict::Gap | Verdict::Survived => {
-                counts[4] += 1;
-                self.proofs.entry("Nothing: these are gaps").or_default().insert(name);
-            }
+            Verdict::Missed => counts[4] += 1,
         }
     }
 
     fn rows(&self) -> String {
         let mut text = String::from(
-            "| kernel | mutants | noticed | proved | argued | missed |\n|---|--:|--:|--:|--:|--:|\n",
+            "| kernel | mutants | noticed | proved from the code | proved by the model | missed |\n\
+             |---|--:|--:|--:|--:|--:|\n",
         );
         let mut sum = [0; 5];
         for (kernel, counts) in &self.counts {
-            let [all, noticed, proved, argued, missed] = counts;
-            let _ = writeln!(
-                text,
-                "| `{kernel}` | {all} | {noticed} | {proved} | {argued} | {missed} |"
-            );
+            let [all, noticed, code, model, missed] = counts;
+            let _ =
+                writeln!(text, "| `{kernel}` | {all} | {noticed} | {code} | {model} | {missed} |");
             (0..5).for_each(|i| sum[i] += counts[i]);
         }
-        let [all, noticed, proved, argued, missed] = sum;
-        let _ = writeln!(text, "| all | {all} | {noticed} | {proved} | {argued} | {missed} |");
+        let [all, noticed, code, model, missed] = sum;
+        let _ = writeln!(text, "| all | {all} | {noticed} | {code} | {model} | {missed} |");
         text
     }
 
@@ -273,18 +274,22 @@ impl Table {
              # What the emulator notices\n\n\
              Every fence, wait, commit, hand-over, scope, byte count and parity in the PTX of the examples' kernels is left \
              out\nor weakened, one at a time, and run under `strict` with up to 200 schedules. A mutant is *noticed* if a \
-             run reports a\nhazard, an error or a deadlock, or computes something wrong. It is *proved* to be no mistake \
-             if what the instruction\nwould order or wait for is on no way through the emitted code; the test makes those \
-             proofs. It is *argued* if a\nperson made them.\n\n\
-             ",
+             run reports a\nhazard, an error or a deadlock, or computes something wrong. Every other one is proved to be no \
+             mistake, and the test makes\nthe proofs. *From the code*: what the instruction would order or wait for is on no \
+             way through the emitted code. *By the\nmodel*: a litmus test in `tests/litmus/kernels` is what the kernel does \
+             around the instruction; with the same change the memory\nmodel (`verify/model`) finds no new outcome and no \
+             race in it, and weakened further it does.\n\n",
         );
         text += &self.rows();
-        text += "\n## What is not noticed, and why it need not be\n\nThe number says which of the kernel's instructions \
-                 of that name it is.\n";
-        for (why, mutants) in &self.proofs {
-            let _ = write!(text, "\n**{}**\n\n", why.trim_end_matches('.'));
-            for mutant in mutants {
-                let _ = writeln!(text, "* {mutant}");
+        let heads = ["Proved from the code", "Proved by the model"];
+        text += "\nThe number says which of the kernel's instructions of that name it is.\n";
+        for (head, proofs) in heads.iter().zip(&self.proofs) {
+            let _ = write!(text, "\n## {head}\n");
+            for (why, mutants) in proofs {
+                let _ = write!(text, "\n**{why}**\n\n");
+                for mutant in mutants {
+                    let _ = writeln!(text, "* {mutant}");
+                }
             }
         }
         text

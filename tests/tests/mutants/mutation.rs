@@ -195,6 +195,8 @@ pub struct Mutant {
     pub line: u32,
     /// The instruction as it was.
     pub was: String,
+    /// What stands in its place, or nothing.
+    pub now: String,
     /// Which of the kernel's instructions of that mnemonic it is.
     pub number: usize,
     /// The module.
@@ -211,8 +213,17 @@ impl fmt::Display for Mutant {
 impl Mutant {
     /// The mnemonic of the broken instruction.
     pub fn mnemonic(&self) -> &str {
-        self.was.split_whitespace().next().unwrap_or_default()
+        first_word(&self.was)
     }
+
+    /// The mnemonic that stands in its place, or nothing.
+    pub fn new_mnemonic(&self) -> &str {
+        first_word(&self.now)
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
 }
 
 /// All mutants of a kernel.
@@ -232,7 +243,8 @@ pub fn mutants(ptx: &str, kernel: &str) -> Vec<Mutant> {
             let mut mutated = ptx.to_owned();
             mutated.replace_range(instruction.span.clone(), &new);
             let was = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            mutants.push(Mutant { mutation, line: instruction.line, was, number, ptx: mutated });
+            let line = instruction.line;
+            mutants.push(Mutant { mutation, line, was, now: new, number, ptx: mutated });
         }
     }
     mutants

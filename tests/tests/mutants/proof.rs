@@ -1,9 +1,11 @@
 //! Why a mutant that is not noticed is no mistake: it has the same executions as the kernel that it was made from.
 //!
-//! Most proofs are made here, from the ways through the emitted code: what an instruction orders or waits for is not
-//! there. The rest are arguments by hand, each for one kind of instruction in the kernels that it names.
+//! These proofs are made from the ways through the emitted code: what an instruction orders or waits for is not there.
+//! Where something is there, and the model has to say that the order comes from elsewhere, see [`crate::pattern`].
 
-use baton_ptx::{Instruction, Module};
+use std::ops::Not;
+
+use baton_ptx::{Address, Base, Instruction, Module, Operand, RegId};
 use baton_tests::code::Code;
 
 use crate::mutation::{Mutant, Mutation};
@@ -12,48 +14,108 @@ use crate::mutation::{Mutant, Mutation};
 pub struct Kernel {
     code: Code,
     instructions: Vec<Instruction>,
+    /// Threads of a CTA differ in `%tid.x` only.
+    is_flat: bool,
 }
 
 /// What the compiler leaves at the start of a mnemonic.
-fn begins(instruction: &Instruction, with: &[&str]) -> bool {
+pub fn begins(instruction: &Instruction, with: &[&str]) -> bool {
     with.iter().any(|with| instruction.mnemonic.starts_with(with))
 }
 
 /// Ordinary memory, of which threads have parts in common.
-fn ordinary(i: &Instruction) -> bool {
+pub fn ordinary(i: &Instruction) -> bool {
     let own = i.has("param") || i.has("local");
-    matches!(i.opcode(), "ld" | "st" | "atom" | "red" | "call") && !own
+    matches!(i.opcode(), "ld" | "st" | "atom" | "red" | "call") && !own && !i.has("async")
         || begins(i, &["ldmatrix", "stmatrix"])
 }
 
 /// Copies and matrix instructions, which read and write memory later.
 fn asynchronous(i: &Instruction) -> bool {
-    i.opcode() == "cp" && !i.has("commit_group") && !i.has("wait_group") || tensor(i)
+    i.opcode() == "cp" && !i.has("commit_group") && !i.has("wait_group")
+        || begins(i, &["st.async", "red.async", "clusterlaunchcontrol.try_cancel", "wgmma.mma"])
+        || tensor(i)
 }
 
 /// Operations on tensor memory that complete later.
-fn tensor(i: &Instruction) -> bool {
+pub fn tensor(i: &Instruction) -> bool {
     begins(i, &["tcgen05.mma", "tcgen05.cp", "tcgen05.ld", "tcgen05.st", "tcgen05.shift"])
 }
 
-/// Anything that touches memory or hands it over.
-fn access(i: &Instruction) -> bool {
-    ordinary(i)
-        || asynchronous(i)
-        || begins(i, &["mbarrier", "tcgen05.commit", "tcgen05.alloc", "tcgen05.dealloc"])
+/// Anything that touches memory other than mbarriers.
+fn data(i: &Instruction) -> bool {
+    ordinary(i) || asynchronous(i) || begins(i, &["tcgen05.alloc", "tcgen05.dealloc"])
 }
 
-fn barrier(i: &Instruction) -> bool {
+/// Anything that touches memory or hands it over.
+pub fn access(i: &Instruction) -> bool {
+    data(i) || begins(i, &["mbarrier", "tcgen05.commit"])
+}
+
+/// Memory that another CTA of the cluster can reach: all but what is known to be global.
+fn shared(i: &Instruction) -> bool {
+    data(i) && !(ordinary(i) && i.has("global"))
+}
+
+pub fn waits(i: &Instruction) -> bool {
+    begins(i, &["mbarrier.try_wait", "mbarrier.test_wait"])
+}
+
+fn initialises(i: &Instruction) -> bool {
+    begins(i, &["mbarrier.init"])
+}
+
+fn init_fence(i: &Instruction) -> bool {
+    begins(i, &["fence.mbarrier_init"])
+}
+
+pub fn barrier(i: &Instruction) -> bool {
     matches!(i.opcode(), "bar" | "barrier")
+}
+
+/// A barrier of more than a warp.
+pub fn wide_barrier(i: &Instruction) -> bool {
+    barrier(i) && !i.has("warp")
+}
+
+/// A barrier of all threads of the CTA: one that says no number of threads.
+fn barrier_of_the_cta(i: &Instruction) -> bool {
+    i.opcode() == "bar"
+        && (i.has("sync") && !i.has("warp") && i.operands.len() == 1
+            || i.has("red") && i.operands.len() == 3)
+}
+
+fn arrives_at_the_cluster(i: &Instruction) -> bool {
+    begins(i, &["barrier.cluster.arrive.release"])
+}
+
+fn waits_for_the_cluster(i: &Instruction) -> bool {
+    begins(i, &["barrier.cluster.wait.acquire"])
 }
 
 impl Kernel {
     pub fn new(ptx: &str, kernel: &str) -> Self {
         let module = Module::parse(ptx, kernel).expect("the builder's PTX");
         let function = module.functions.iter().find(|function| &*function.name == kernel);
-        let body = function.and_then(|f| f.body.as_ref()).expect("the kernel is there");
+        let function = function.expect("the kernel is there");
+        let body = function.body.as_ref().expect("and has a body");
+        let is_flat = matches!(function.directive("reqntid"), Some([_, 1, 1] | [_]));
         let instructions = body.instructions.clone();
-        Self { code: Code::of_ptx(&module, kernel), instructions }
+        Self { code: Code::of_ptx(&module, kernel), instructions, is_flat }
+    }
+
+    /// The instruction of a line.
+    pub fn at_line(&self, line: u32) -> Option<usize> {
+        self.instructions.iter().position(|i| i.line == line)
+    }
+
+    pub fn instruction(&self, at: usize) -> &Instruction {
+        &self.instructions[at]
+    }
+
+    /// The places of such instructions.
+    pub fn places(&self, of: impl Fn(&Instruction) -> bool) -> impl Iterator<Item = usize> {
+        (0..self.instructions.len()).filter(move |&at| of(&self.instructions[at]))
     }
 
     fn none(
@@ -61,44 +123,65 @@ impl Kernel {
         at: usize,
         onwards: bool,
         until: impl Fn(&Instruction) -> bool,
-        of: impl Fn(&Instruction) -> bool,
+        of: impl Fn(usize) -> bool,
     ) -> bool {
-        let instruction = |at: usize| &self.instructions[at];
-        !self.code.meets(at, onwards, |i| until(instruction(i)), |i| of(instruction(i)))
+        !self.code.meets(at, onwards, |i| until(&self.instructions[i]), of)
     }
 
     /// No way from here onwards meets such an instruction before one of those.
-    fn none_behind(
+    pub fn none_behind(
         &self,
         at: usize,
         until: impl Fn(&Instruction) -> bool,
         of: impl Fn(&Instruction) -> bool,
     ) -> bool {
-        self.none(at, true, until, of)
+        self.none(at, true, until, |i| of(&self.instructions[i]))
+    }
+
+    /// The first instructions of a kind on the ways onwards.
+    pub fn first_behind(&self, at: usize, of: impl Fn(&Instruction) -> bool) -> Vec<usize> {
+        let others = |place: usize| {
+            let of = &of;
+            move |i: usize| i != place && of(&self.instructions[i])
+        };
+        let is_first = |&place: &usize| self.code.meets(at, true, others(place), |i| i == place);
+        self.places(&of).filter(is_first).collect()
     }
 
     /// No way here has met such an instruction since one of those.
-    fn none_before(
+    pub fn none_before(
         &self,
         at: usize,
         since: impl Fn(&Instruction) -> bool,
         of: impl Fn(&Instruction) -> bool,
     ) -> bool {
-        self.none(at, false, since, of)
+        self.none(at, false, since, |i| of(&self.instructions[i]))
+    }
+
+    /// Every way here has met one of those.
+    fn always_before(&self, at: usize, since: impl Fn(&Instruction) -> bool) -> bool {
+        at != 0 && self.none(at, false, since, |i| i == 0)
     }
 
     /// A proof from the code that a mutant is no mistake.
     pub fn proof(&self, mutant: &Mutant) -> Option<&'static str> {
-        let at = self.instructions.iter().position(|i| i.line == mutant.line)?;
+        let at = self.at_line(mutant.line)?;
+        let was = &self.instructions[at];
+        match was.opcode() {
+            "bar" | "barrier" => self.of_a_barrier(at, mutant.mutation),
+            "tcgen05" => self.of_tensor_memory(at),
+            "fence" => self.of_a_fence(at),
+            "mbarrier" => self.of_an_mbarrier(at, mutant.mutation),
+            _ => None,
+        }
+    }
+
+    fn of_a_barrier(&self, at: usize, mutation: Mutation) -> Option<&'static str> {
         let was = &self.instructions[at];
         let never = |_: &Instruction| false;
-        let has = |what: &'static [&'static str]| self.instructions.iter().any(|i| begins(i, what));
         if was.mnemonic.starts_with("bar.warp.sync") {
             if self.none_behind(at, barrier, access) {
                 return Some("on every way onwards a barrier, or the end, comes before any access");
-            }
-            if self.none_before(at, barrier, access) {
-                return Some("on every way here there was no access since the last barrier");
             }
             // A collective of the warp, which its lanes have reached together.
             let waited =
@@ -109,10 +192,40 @@ impl Kernel {
                 );
             }
         }
-        if barrier(was) && self.none_behind(at, never, access) {
+        // Without an arrival, or without its wait, the barrier of the cluster is not the same.
+        let meets = !was.mnemonic.starts_with("barrier.cluster") || mutation == Mutation::Relaxed;
+        if meets && self.none_behind(at, never, access) {
             return Some("no access follows");
         }
-        match &*was.mnemonic {
+        if arrives_at_the_cluster(was)
+            && mutation == Mutation::Relaxed
+            && self.none_before(at, never, |i| access(i) && !initialises(i))
+            && self.none_before(at, init_fence, initialises)
+        {
+            return Some(
+                "on every way here the only accesses are initialisations of mbarriers, and their own fence, which a relaxed \
+                 arrival passes on, stands behind each",
+            );
+        }
+        if barrier_of_the_cta(was) {
+            if self.is_of_one_thread(at) {
+                return Some(
+                    "from the barrier of the CTA before it, or the start, to the one behind it only one thread does anything, \
+                     and always the same, so that program order is all there is to order",
+                );
+            }
+            if self.only_holds_peers(at) {
+                return Some(ONLY_HOLDS);
+            }
+        }
+        self.is_between_others_of_its_set(at).then_some(
+            "between this barrier of a set and the next one its threads only wait and load from shared memory, of which nobody \
+             has written anything since the one before it: the next one orders the same",
+        )
+    }
+
+    fn of_tensor_memory(&self, at: usize) -> Option<&'static str> {
+        match &*self.instructions[at].mnemonic {
             "tcgen05.wait::ld.sync.aligned" => {
                 let waited = |i: &Instruction| begins(i, &["tcgen05.wait::ld"]);
                 let loads = |i: &Instruction| begins(i, &["tcgen05.ld"]);
@@ -134,156 +247,256 @@ impl Kernel {
                      own thread has issued, and a deallocation needs completion, which was waited for",
                 )
             }
-            "fence.mbarrier_init.release.cluster" => {
-                let users = &["cp.async.bulk", "tcgen05.commit", "mapa", "st.async", "red.async"];
-                let none = !has(users) || !has(&["mbarrier"]);
-                none.then_some("no asynchronous operation and no other CTA uses a barrier")
+            _ => None,
+        }
+    }
+
+    fn of_a_fence(&self, at: usize) -> Option<&'static str> {
+        let by_itself = |i: &Instruction| {
+            asynchronous(i) || begins(i, &["tcgen05.commit", "cp.async.mbarrier"])
+        };
+        let is_among_threads = init_fence(&self.instructions[at])
+            && self.places(by_itself).next().is_none()
+            && self.publishes_by_the_cluster(at);
+        is_among_threads.then_some(
+            "only threads use the barriers, and each of them behind the barrier of the cluster that follows, whose arrival \
+             releases and whose wait acquires",
+        )
+    }
+
+    fn of_an_mbarrier(&self, at: usize, mutation: Mutation) -> Option<&'static str> {
+        let was = &self.instructions[at];
+        let weaker = mutation == Mutation::Relaxed || waits(was) && mutation == Mutation::OfTheCta;
+        let is_out = mutation == Mutation::LeftOut && self.waits_for_copies(at);
+        if waits(was) && (weaker || is_out) {
+            let none = self.none_behind(at, barrier, |i| access(i) && !waits(i));
+            if none {
+                return Some(
+                    "the role ends here: threads arrive for it before the barrier that joins the roles, and no access comes \
+                     before that",
+                );
             }
-            mnemonic if mnemonic.starts_with("fence.proxy.async") => {
-                let fence = |i: &Instruction| begins(i, &["fence.proxy.async"]);
-                if self.none_before(at, fence, ordinary) {
-                    return Some(
-                        "no ordinary access since the last fence of its kind, or the start",
-                    );
-                }
-                (!self.instructions.iter().any(asynchronous))
-                    .then_some("the kernel has no asynchronous access")
-            }
-            mnemonic
-                if mnemonic.starts_with("mbarrier.try_wait")
-                    && matches!(mutant.mutation, Mutation::Relaxed | Mutation::LeftOut) =>
+        }
+        if mutation == Mutation::OfTheCta && self.publishes_nothing_at_home(at) {
+            return Some(
+                "a relaxed arrival, at a barrier of its own CTA by the branch on the rank; no fence releases, and releasing \
+                 arrivals are at other barriers: it publishes nothing at whatever scope",
+            );
+        }
+        (weaker && self.only_holds_peers(at)).then_some(ONLY_HOLDS)
+    }
+
+    /// All that the barrier of the CTA here orders is done by one thread, the same before and behind it: the barriers of the
+    /// CTA before and behind it order the rest.
+    fn is_of_one_thread(&self, at: usize) -> bool {
+        // Whatever could be told from outside the thread.
+        let does = |i: &Instruction| {
+            access(i)
+                || matches!(i.opcode(), "fence" | "membar" | "cp" | "tcgen05" | "wgmma")
+                || begins(i, &["bar.arrive", "barrier", "griddepcontrol", "clusterlaunchcontrol"])
+                || barrier(i) && !barrier_of_the_cta(i) && !i.has("warp")
+        };
+        let others = |at: usize| does(&self.instructions[at]) && !self.is_by_one_thread(at);
+        self.none(at, true, barrier_of_the_cta, others)
+            && self.none(at, false, barrier_of_the_cta, others)
+    }
+
+    /// Whether a barrier of a set, by its number and count, orders nothing that those of the same set around it do not: before
+    /// it shared memory is only read, behind it only read by loads.
+    fn is_between_others_of_its_set(&self, at: usize) -> bool {
+        let set = |i: &Instruction| -> Option<Vec<i64>> {
+            let is_one = begins(i, &["bar.sync"]) && i.operands.len() == 2;
+            is_one.then(|| i.operands.iter().map(|operand| self.number(operand)).collect())?
+        };
+        let Some(its) = set(&self.instructions[at]) else { return false };
+        let same = |i: &Instruction| set(i).is_some_and(|other| other == its);
+        let loads = |i: &Instruction| i.opcode() == "ld" && i.has("shared::cta");
+        let copies_out =
+            |i: &Instruction| i.mnemonic.contains(".global.shared::cta.") && i.opcode() == "cp";
+        let reads = |i: &Instruction| loads(i) || copies_out(i) || begins(i, &["mbarrier"]);
+        self.none_before(at, same, |i| access(i) && !reads(i))
+            && self.none_behind(at, same, |i| access(i) && !loads(i) && !waits(i))
+    }
+
+    /// Only the thread of index 0 reaches an instruction.
+    pub fn is_by_one_thread(&self, at: usize) -> bool {
+        self.is_flat && self.is_only_where("%tid.x", 0, at)
+    }
+
+    /// Every way to an instruction takes that side of a branch where a special register has a value.
+    fn is_only_where(&self, special: &str, value: i64, at: usize) -> bool {
+        let sides = self.sides(special, value);
+        sides.into_iter().any(|(side, _)| !self.code.clone().without(&[side]).is_reached(at))
+    }
+
+    /// The kernel with those ways only that the thread of index 0 takes.
+    pub fn of_one_thread(&self) -> Kernel {
+        let others: Vec<_> = self.sides("%tid.x", 0).into_iter().map(|(_, other)| other).collect();
+        let code = self.code.clone().without(&others);
+        Kernel { code, instructions: self.instructions.clone(), is_flat: self.is_flat }
+    }
+
+    /// Of each branch that compares a special register with a value: the step where they are equal, and the other.
+    fn sides(&self, special: &str, value: i64) -> Vec<((usize, usize), (usize, usize))> {
+        let sides = |branch: usize| {
+            let guard = self.instructions[branch].guard?;
+            let test = &self.instructions[self.definition(guard.register)?];
+            let [_, Operand::Register(index), Operand::Int(number)] = test.operands[..] else {
+                return None;
+            };
+            let is_equal = begins(test, &["setp.eq"]);
+            if number != value
+                || !is_equal && !begins(test, &["setp.ne"])
+                || !self.is_special(index, special)
             {
-                let waits = |i: &Instruction| begins(i, &["mbarrier.try_wait"]);
-                let none = self.none_behind(at, barrier, |i| access(i) && !waits(i));
-                none.then_some(
-                    "the role ends here: threads arrive for it before the barrier that joins the roles, and no \
-                     access comes before that",
-                )
+                return None;
+            }
+            let (jump, following) = ((branch, self.code.target(branch)?), (branch, branch + 1));
+            let jumps_where_equal = is_equal != guard.negated;
+            Some(if jumps_where_equal { (jump, following) } else { (following, jump) })
+        };
+        self.places(|i| i.opcode() == "bra").filter_map(sides).collect()
+    }
+
+    /// Whether a register holds what a special register does.
+    fn is_special(&self, register: RegId, special: &str) -> bool {
+        let Some(at) = self.definition(register) else { return false };
+        let i = &self.instructions[at];
+        match &i.operands[..] {
+            [_, Operand::Special(name)] => i.opcode() == "mov" && &**name == special,
+            [_, Operand::Register(from)] => {
+                let keeps = ["mov", "cvt.u64.u32", "cvt.u32.u64"];
+                begins(i, &keeps) && self.is_special(*from, special)
+            }
+            _ => false,
+        }
+    }
+
+    /// The number that a register holds, always.
+    fn number(&self, operand: &Operand) -> Option<i64> {
+        match operand {
+            Operand::Int(number) => Some(*number),
+            Operand::Register(register) => {
+                let i = &self.instructions[self.definition(*register)?];
+                (i.opcode() == "mov").then(|| self.number(i.operands.get(1)?))?
             }
             _ => None,
         }
     }
-}
 
-/// An argument by hand, for the mutants of some kernels.
-pub struct Argument {
-    pub kernels: &'static [&'static str],
-    pub mutations: &'static [Mutation],
-    /// How the instruction begins.
-    pub instruction: &'static str,
-    pub why: &'static str,
-}
+    /// A place in the shared memory of whatever CTA, as a register and what is added to it.
+    fn place(&self, register: RegId) -> (RegId, i64) {
+        let definition = self.definition(register).map(|at| &self.instructions[at]);
+        match definition.map(|i| (i.opcode(), &i.operands[..])) {
+            Some(("mov", [_, Operand::Register(from)])) => self.place(*from),
+            Some(("mapa", [_, Operand::Register(from), _])) => self.place(*from),
+            Some(("add", [_, Operand::Register(from), Operand::Int(more)])) => {
+                let (root, offset) = self.place(*from);
+                (root, offset + more)
+            }
+            _ => (register, 0),
+        }
+    }
 
-impl Argument {
-    pub fn is_of(&self, kernel: &str, mutant: &Mutant) -> bool {
-        self.kernels.contains(&kernel)
-            && self.mutations.contains(&mutant.mutation)
-            && mutant.was.starts_with(self.instruction)
+    /// The register that holds the address of the mbarrier of an arrival.
+    fn barrier_of(&self, arrival: usize) -> Option<RegId> {
+        let addresses = self.instructions[arrival].operands.iter();
+        addresses.into_iter().find_map(|operand| match operand {
+            Operand::Address(Address { base: Base::Register(register), offset: 0, .. }) => {
+                Some(*register)
+            }
+            _ => None,
+        })
+    }
+
+    /// A relaxed arrival at a barrier of its own CTA publishes nothing, whatever its scope: no fence releases, and what
+    /// arrives with a release does so at other barriers.
+    fn publishes_nothing_at_home(&self, at: usize) -> bool {
+        let arrives = |i: &Instruction| begins(i, &["mbarrier.arrive"]);
+        let was = &self.instructions[at];
+        let Some(register) = self.barrier_of(at).filter(|_| arrives(was) && was.has("relaxed"))
+        else {
+            return false;
+        };
+        let mapped = self.definition(register).map(|at| &self.instructions[at]);
+        let mapped = mapped.filter(|i| i.opcode() == "mapa");
+        let rank = mapped.and_then(|i| self.number(i.operands.get(2)?));
+        let is_own = rank.is_some_and(|rank| self.is_only_where("%cluster_ctarank", rank, at));
+        let (root, offset) = self.place(register);
+        let is_elsewhere = |other: usize| {
+            let place = self.barrier_of(other).map(|register| self.place(register));
+            place.is_some_and(|place| place.0 == root && place.1 != offset)
+        };
+        let releases = |i: &Instruction| {
+            matches!(i.opcode(), "fence" | "membar") && !i.has("proxy") && !init_fence(i)
+        };
+        is_own
+            && self.places(releases).next().is_none()
+            && self.places(|i| arrives(i) && !i.has("relaxed")).all(is_elsewhere)
+    }
+
+    /// The only instruction that writes a register.
+    fn definition(&self, register: RegId) -> Option<usize> {
+        fn writes(operand: &Operand, register: RegId) -> bool {
+            match operand {
+                Operand::Register(r) | Operand::Component(r, _) => *r == register,
+                Operand::Vector(all) | Operand::List(all) => {
+                    all.iter().any(|one| writes(one, register))
+                }
+                Operand::Pair(a, b) => writes(a, register) || writes(b, register),
+                _ => false,
+            }
+        }
+        let defines = |i: &Instruction| {
+            // Of stores and branches the first operand is no result.
+            let results = matches!(i.opcode(), "st" | "bra" | "bar" | "barrier" | "red").not()
+                || begins(i, &["bar.red"]);
+            // A call has its results in a list.
+            results && i.operands.first().is_some_and(|first| writes(first, register))
+        };
+        let mut found = self.places(defines);
+        let only = found.next()?;
+        found.next().is_none().then_some(only)
+    }
+
+    /// What is initialised before the fence here is used by threads behind a barrier of the cluster only.
+    fn publishes_by_the_cluster(&self, at: usize) -> bool {
+        let uses = |i: &Instruction| access(i) && !initialises(i);
+        let arrivals: Vec<usize> = self.places(arrives_at_the_cluster).collect();
+        self.none_behind(at, arrives_at_the_cluster, |i| access(i) || barrier(i))
+            && self.places(initialises).all(|init| self.none_behind(init, init_fence, uses))
+            && self.places(uses).all(|user| self.always_before(user, waits_for_the_cluster))
+            // The first barrier of the cluster is one of release and acquire, whoever comes there.
+            && self.places(barrier).all(|other| {
+                arrivals.contains(&other)
+                    || waits_for_the_cluster(&self.instructions[other])
+                    || self.always_before(other, waits_for_the_cluster)
+            })
+    }
+
+    /// The phase that is waited for here can be of bulk copies only, for whose bytes others wait, too: neither a commit nor
+    /// another CTA arrives at that barrier.
+    fn waits_for_copies(&self, at: usize) -> bool {
+        let is_same = |other: usize| {
+            let place = |at| self.barrier_of(at).map(|register| self.place(register));
+            place(other) == place(at)
+        };
+        let arrives = |i: &Instruction| begins(i, &["tcgen05.commit", "mbarrier.arrive"]);
+        self.places(|i| begins(i, &["cp.async.bulk"])).next().is_some()
+            && self.places(|i| arrives(i) && !i.has("expect_tx")).all(|other| !is_same(other))
+    }
+
+    /// At an exit of CTAs of a cluster that wait for each other at mbarriers: whoever comes to know of the other's accesses
+    /// makes none, and since the last barrier of the cluster nothing was accessed that a peer could take away.
+    fn only_holds_peers(&self, at: usize) -> bool {
+        let never = |_: &Instruction| false;
+        let ends = |at: usize| self.none_behind(at, never, data);
+        ends(at)
+            && self.places(waits).all(ends)
+            && self.none_before(at, waits_for_the_cluster, shared)
+            && self.always_before(at, waits_for_the_cluster)
     }
 }
 
-/// The arguments by hand.
-pub const ARGUMENTS: &[Argument] = &[
-    Argument {
-        kernels: &["sides"],
-        mutations: &[Mutation::LeftOut],
-        instruction: "bar.sync",
-        why: "One barrier stands between the fence behind an announcement and the leader's look, for sets that have forgotten what \
-              they held and now withdraw. The kernel forgets nothing, so since the barrier before only the leader has accessed \
-              memory.",
-    },
-    Argument {
-        kernels: &["relay", "peers"],
-        mutations: &[Mutation::LeftOut],
-        instruction: "fence.mbarrier_init",
-        why: "Only threads use the barriers, and the releasing barrier of the cluster that follows publishes the \
-              initialisations to all of them.",
-    },
-    Argument {
-        kernels: &["peers"],
-        mutations: &[Mutation::LeftOut],
-        instruction: "bar.sync",
-        why: "At the exit. Since the barrier of the cluster behind the last round, or that of the claim, the CTA has accessed nothing \
-              that a peer accesses: the meeting keeps it until the others are there, and has nothing to order.",
-    },
-    Argument {
-        kernels: &["peers"],
-        mutations: &[Mutation::Relaxed, Mutation::OfTheCta],
-        instruction: "mbarrier.arrive.release.cluster",
-        why: "At the exit. Since the barrier of the cluster behind the last round, or that of the claim, the CTA has accessed nothing \
-              that a peer accesses: the meeting keeps it until the others are there, and has nothing to order.",
-    },
-    Argument {
-        kernels: &["peers"],
-        mutations: &[Mutation::OfTheCta],
-        instruction: "mbarrier.try_wait",
-        why: "At the exit. Since the barrier of the cluster behind the last round, or that of the claim, the CTA has accessed nothing \
-              that a peer accesses: the meeting keeps it until the others are there, and has nothing to order.",
-    },
-    Argument {
-        kernels: &["sides"],
-        mutations: &[Mutation::Relaxed],
-        instruction: "st.release.gpu.global.b32",
-        why: "Where the attempt has failed: since its flag was raised the thread has accessed nothing that the flag guards.",
-    },
-    Argument {
-        kernels: &["broadcast"],
-        mutations: &[Mutation::OfTheCta],
-        instruction: "mbarrier.try_wait",
-        why: "The phase is of bytes that copies bring to this CTA's own shared memory: who sees the phase complete has \
-              them, and no accesses of a thread of another CTA are taken over.",
-    },
-    Argument {
-        kernels: &["in_pairs"],
-        mutations: &[Mutation::OfTheCta],
-        instruction: "mbarrier.try_wait",
-        why: "The phase is of an answer that the hardware writes into this CTA's own shared memory: who sees the phase complete \
-              has it, and no accesses of a thread of another CTA are taken over.",
-    },
-    Argument {
-        kernels: &["in_pairs"],
-        mutations: &[Mutation::OfTheCta],
-        instruction: "mbarrier.arrive.expect_tx.relaxed",
-        why: "The arrival announces bytes and publishes nothing: a relaxed arrival heads no pattern, whatever its scope is.",
-    },
-    Argument {
-        kernels: &["scale", "gemm", "gemm_f32", "gemm_bf16", "gemm_dynamic_f32", "broadcast"],
-        mutations: &[Mutation::Relaxed],
-        instruction: "mbarrier.arrive.expect_tx",
-        why: "The producer has made no access that the waiters rely on. The copies' own completion, which is what they \
-              wait for, is a release of the bytes that were copied, whatever the arrival is.",
-    },
-    Argument {
-        kernels: &["gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
-        mutations: &[Mutation::Relaxed],
-        instruction: "mbarrier.try_wait",
-        why: "What is handed over is tensor memory only: the tcgen05 fences order it with the execution of the wait, for \
-              which a relaxed wait is enough (ISA 9.7.16.6.4, whose patterns wait so).",
-    },
-    Argument {
-        kernels: &["gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
-        mutations: &[Mutation::Relaxed],
-        instruction: "mbarrier.arrive.release",
-        why: "The epilogue hands tensor memory back and nothing else: wait::ld has completed its loads, and \
-              before_thread_sync orders them before the arrival, of any order (ISA 9.7.16.6.4).",
-    },
-    Argument {
-        kernels: &["gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
-        mutations: &[Mutation::LeftOut],
-        instruction: "bar.sync %r",
-        why: "Two of the set's barriers with no access to shared or tensor memory between them, or the set's barrier with \
-              nothing before the next barrier of the CTA: the other one orders the same.",
-    },
-    Argument {
-        kernels: &["peers", "relay", "broadcast", "in_pairs"],
-        mutations: &[Mutation::Relaxed],
-        instruction: "barrier.cluster.arrive.release",
-        why: "The first arrival follows no access but initialisations of barriers, which fence.mbarrier_init publishes.",
-    },
-];
-
-/// What is neither noticed nor proved to be no mistake, by kernel and instruction: known gaps of the emulator.
-pub const GAPS: &[(&str, &str)] = &[
-    // The proxy fence of a reader in one CTA before another CTA's copy overwrites what was read (rule B2).
-    ("broadcast", "fence.proxy.async.shared::cta"),
-];
+const ONLY_HOLDS: &str = "at the exit: no thread accesses memory behind a wait at an mbarrier, and since the last barrier of the cluster the CTA \
+                          has accessed global memory only: the meeting keeps the peers until all are there, and has nothing to order";

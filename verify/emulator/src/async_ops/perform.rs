@@ -76,7 +76,7 @@ impl World<'_> {
                     let bytes = i64::from(*bytes);
                     let phase = self.phase_of(*bar);
                     if let Some(detect) = &mut self.detect {
-                        detect.complete_tx(*bar, phase);
+                        detect.complete_tx(*bar, phase, agent.cta);
                     }
                     self.with_barrier(*bar, |b| b.transact(-bytes))?;
                 }

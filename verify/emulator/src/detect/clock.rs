@@ -99,6 +99,11 @@ impl Clock {
             }
     }
 
+    /// What it knows of some components.
+    pub fn only(&self, which: impl Fn(u32) -> bool) -> Clock {
+        Clock(self.0.iter().copied().filter(|entry| which(entry.0)).collect())
+    }
+
     /// Forgets the lanes of a unit of which more is known as a whole.
     pub fn compact(&mut self, unit: u32) {
         let whole = self.get(unit * SUBS);

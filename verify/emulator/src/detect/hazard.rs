@@ -139,7 +139,7 @@ fn in_tensor_memory(strand: &Strand, conflict: &Conflict, touch: &Touch, same: b
         };
     }
     let acquired = strand.now.c.covers(before);
-    if strand.now.x.covers(before) {
+    if strand.now.t.covers(before) || strand.now.f.covers(before) {
         return cause(
             "D1",
             "the earlier operation is complete, but nothing orders later tcgen05 operations after \
@@ -147,6 +147,15 @@ fn in_tensor_memory(strand: &Strand, conflict: &Conflict, touch: &Touch, same: b
             "put tcgen05.fence::after_thread_sync behind the wait",
         )
         .policy(acquired);
+    }
+    if strand.now.x.covers(before) {
+        return cause(
+            "D2",
+            "the earlier operation is complete, but on the way its order was handed on by relaxed synchronisation alone",
+            "put tcgen05.fence::before_thread_sync before the relaxed arrival as well, or let the arrival release and the \
+             wait acquire",
+        )
+        .policy(true);
     }
     cause(
         "D2",
@@ -193,9 +202,11 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
         return Some(cause.after(almost));
     }
     let unit = before.id / SUBS;
-    let waited = strand.waits.iter().find(|wait| wait.0 == unit).map(|wait| wait.2);
+    // The mbarrier of an own copy, or of another CTA's.
+    let is_its = |barrier: u32| barrier == unit || barrier + 1 == unit;
+    let waited = strand.waits.iter().find(|wait| is_its(wait.0)).map(|wait| wait.2);
     Some(match class {
-        Class::In if strand.refused.is_some_and(|refused| refused.0 == unit) => cause(
+        Class::In if strand.refused.is_some_and(|refused| is_its(refused.0)) => cause(
             "C5",
             "a bulk copy may still be under way: the last wait for it said no",
             "ask again until the wait says yes, and touch the data only then",
@@ -437,7 +448,20 @@ impl Detector {
             && (own || strand.now.knows(before.stamp, cells))
         {
             let fix = "each thread that accessed it: fence.proxy.async before the hand-over";
-            if conflict.wrote && before.class() == Class::Alloc {
+            let rule = if conflict.wrote { "B1" } else { "B2" };
+            if strand.is_fenced(before.stamp, own, cells) {
+                let is_fenced = |home: super::Home| strand.now.sides.covers(home.cta, before.stamp);
+                let what = match is_fenced(of.home) {
+                    true => {
+                        "no fence.proxy.async stands in the CTA of the asynchronous access, and the text leaves open which of the two counts"
+                    }
+                    false => {
+                        "no fence.proxy.async stands in the CTA of the ordinary access, and the text leaves open which of the two counts"
+                    }
+                };
+                let fix = "fence.proxy.async in both CTAs: before the hand-over, and behind it before the asynchronous access";
+                cause(rule, what, fix).policy(true)
+            } else if conflict.wrote && before.class() == Class::Alloc {
                 // No text says through which proxy the address is written.
                 cause("B1", "tcgen05.alloc wrote its address there, and no proxy fence stands between that and an asynchronous access", fix)
                     .policy(true)
@@ -569,6 +593,24 @@ impl Detector {
             "the thread arrives for the next phase without having observed anything since its last arrival",
             "wait for the phase before arriving for the next",
         );
+        let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
+        self.report(w, lane, site, None, (cause, message));
+    }
+
+    pub(super) fn report_narrow_arrival(
+        &mut self,
+        w: u32,
+        lane: u32,
+        place: SharedPlace,
+        site: u32,
+    ) {
+        let address = SHARED_BASE + place.offset;
+        let cause = cause(
+            "C7",
+            "the arrival comes from another CTA, and its scope is .cta",
+            "arrive with .release.cluster, or .relaxed.cluster, at another CTA's barrier",
+        )
+        .policy(true);
         let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
         self.report(w, lane, site, None, (cause, message));
     }

@@ -22,6 +22,7 @@ mod hazard;
 mod operations;
 mod remote;
 mod shadow;
+mod sides;
 mod strand;
 mod sync;
 mod versions;

@@ -22,7 +22,7 @@ impl Detector {
         bar: SharedPlace,
         phase: u64,
     ) {
-        let stamp = self.phase_stamp(bar, phase);
+        let stamp = self.phase_stamp(bar, phase, self.warps[w as usize].cta);
         self.check_barrier_async(w, lane as u32, bar, site);
         let (place, bytes) = to;
         let touch = Touch { site, write: true, class: Class::In, strong: None };
@@ -40,7 +40,7 @@ impl Detector {
         from: (Space, usize, usize),
         (bar, phase): (SharedPlace, u64),
     ) {
-        let stamp = self.phase_stamp(bar, phase);
+        let stamp = self.phase_stamp(bar, phase, self.warps[w as usize].cta);
         let touch = Touch { site, write: false, class: Class::In, strong: None };
         self.touch_async(w, lane, stamp, from.0, [(from.1, from.2)], touch);
     }
@@ -54,7 +54,7 @@ impl Detector {
         at: usize,
         (bar, phase): (SharedPlace, u64),
     ) {
-        let stamp = self.phase_stamp(bar, phase);
+        let stamp = self.phase_stamp(bar, phase, self.warps[w as usize].cta);
         self.map(w, lane, site, at, stamp);
     }
 

@@ -15,7 +15,8 @@ impl Detector {
         (place, bytes): (SharedPlace, u32),
         (bar, phase): (SharedPlace, u64),
     ) {
-        let stamp = self.phase_stamp(bar, phase);
+        let by = self.warps[w as usize].cta;
+        let stamp = self.phase_stamp(bar, phase, by);
         self.check_barrier(w, lane as u32, bar, site);
         if reduces {
             return;

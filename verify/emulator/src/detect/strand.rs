@@ -12,11 +12,14 @@
 //! | `r` | would be in `c` if every relaxed read had acquired |
 //! | `x` | is before it in execution, by synchronisation of any strength |
 //! | `d` | of asynchronous work it has seen to be complete, by synchronisation of any strength |
+//! | `t` | of tcgen05 operations is before it by their fences and synchronisation that releases and acquires |
+//! | `f` | of those a fence of the thread that handed them over covers: relaxed synchronisation hands over no more |
 //! | `a` | its later tcgen05 operations come after |
 //!
 //! What a thread did itself is in none of them: it is known by program order.
 
 use super::clock::{Clock, SUBS, Stamp};
+use super::sides::Sides;
 use crate::ir::Scope;
 use std::rc::Rc;
 
@@ -35,7 +38,11 @@ pub(super) struct Published {
     pub u: Clock,
     pub r: Clock,
     pub x: Clock,
+    pub t: Clock,
+    pub f: Clock,
     pub d: Clock,
+    /// In which CTAs proxy fences have covered what.
+    pub sides: Sides,
     /// The last relaxed read, for the report.
     pub read: Option<(Almost, u32)>,
 }
@@ -47,8 +54,10 @@ impl Published {
         self.p[0].join(&other.p[0]);
         self.p[1].join(&other.p[1]);
         self.p[MAPS].join(&other.p[MAPS]);
+        self.sides.join(&other.sides);
         self.u.join(&other.u);
         self.r.join(&other.r);
+        self.t.join(&other.t);
         self.read = self.read.or(other.read);
         self.join_order(other);
     }
@@ -65,6 +74,7 @@ impl Published {
         self.s.join(&other.c);
         self.s.join(&other.s);
         self.p[SHARED].join(&other.p[SHARED]);
+        self.sides.join(&other.sides);
         self.join_order(other);
     }
 
@@ -77,12 +87,14 @@ impl Published {
     /// Takes over execution order and completion only.
     pub fn join_order(&mut self, other: &Published) {
         self.x.join(&other.x);
+        self.f.join(&other.f);
         self.d.join(&other.d);
     }
 
     /// Completed asynchronous work, as everybody who observes its completion knows it.
     pub fn complete(&mut self, stamp: Stamp) {
-        for clock in [&mut self.c, &mut self.u, &mut self.x, &mut self.d] {
+        let Published { c, u, x, t, f, d, .. } = self;
+        for clock in [c, u, x, t, f, d] {
             clock.raise(stamp);
         }
         self.p[SHARED].raise(stamp);
@@ -156,6 +168,8 @@ pub(super) struct Strand {
     pub inits: Clock,
     /// Its tcgen05 operations.
     pub issued: Clock,
+    /// What `fence::before_thread_sync` has covered.
+    pub covered: Clock,
     pub almost: Option<(Almost, u32)>,
     /// Counts what it learnt from others.
     pub syncs: u32,
@@ -172,10 +186,21 @@ pub(super) struct Strand {
 }
 
 impl Strand {
+    /// Whether a proxy fence stands between an ordinary access, perhaps the thread's `own`, and an asynchronous one
+    /// that comes now.
+    pub fn is_fenced(&self, stamp: Stamp, own: bool, space: usize) -> bool {
+        own && stamp.epoch <= self.own[space] || self.now.p[space].covers(stamp)
+    }
+
     /// Takes over all that was published.
     pub fn acquire(&mut self, what: &Published) {
         self.now.join(what);
         self.syncs += 1;
+    }
+
+    /// What a releasing fence allows relaxed stores to publish.
+    pub fn release(&self) -> Rc<Published> {
+        Rc::new(Published { f: self.covered.clone(), ..self.now.clone() })
     }
 
     /// A relaxed read saw what was published; a later fence may acquire it.
@@ -191,7 +216,7 @@ impl Strand {
     /// What a relaxed store or arrival of a thread publishes at a scope, and the scope at which it does: execution order,
     /// and what the fences before it cover.
     pub fn relaxed(&self, all: Published, thread: u32, scope: Scope) -> (Published, Scope) {
-        let mut what = Published { x: all.x, d: all.d, ..Published::default() };
+        let mut what = Published { x: all.x, f: all.f, d: all.d, ..Published::default() };
         let mut reach = scope;
         // One scope goes with what is published: a later, wider fence for shared memory goes before a narrow one.
         let newer = |fenced: &&Fenced| match &self.fenced_shared {
@@ -218,6 +243,7 @@ impl Strand {
         self.a.join(&other.a);
         self.reduced.join(&other.reduced);
         self.issued.join(&other.issued);
+        self.covered.join(&other.covered);
         self.pending.extend(other.pending.iter().cloned());
         self.own = std::array::from_fn(|i| self.own[i].min(other.own[i]));
         self.almost = self.almost.or(other.almost);
@@ -295,8 +321,10 @@ impl WarpClocks {
         let mut all = Published::default();
         let whole = lanes & live == live;
         let mut own = [u32::MAX; 3];
+        let mut covered = Clock::default();
         for strand in self.strands.iter().filter(|s| s.lanes & lanes != 0) {
             all.join(&strand.now);
+            covered.join(&strand.covered);
             for (least, own) in own.iter_mut().zip(strand.own) {
                 *least = own.min(*least);
             }
@@ -306,6 +334,7 @@ impl WarpClocks {
                 }
             }
         }
+        all.f = covered;
         let epoch = self.epoch;
         for clock in [&mut all.c, &mut all.u, &mut all.x] {
             self.raise_own(clock, lanes, whole, epoch);

@@ -3,7 +3,7 @@
 //! | operation | effect |
 //! |---|---|
 //! | release store or atomic, or a strong one behind a releasing fence | publishes `c`, `p` for that location and scope |
-//! | relaxed store or arrival | publishes execution order; causality as of the last releasing fence |
+//! | relaxed store or arrival | publishes execution order; causality as of the last releasing fence; tcgen05 operations as of the last `before_thread_sync` |
 //! | acquire load or wait | takes over what was published if each scope includes the other side |
 //! | relaxed read | takes over execution order; the rest at a later acquiring fence |
 //! | atomic | continues the sequence of what was published before it |
@@ -12,18 +12,18 @@
 //! | `fence.sc` | both directions, with all `fence.sc` of the scope instance |
 //! | `bar`, cluster barrier | joins the participants |
 //! | `shfl`, `vote`, `elect` | nothing |
-//! | completion on an mbarrier | the copy, nothing else, joins the phase |
+//! | completion on an mbarrier | the copy, nothing else, joins the phase, as the issuer's arrival would |
 //! | bulk `wait_group` | joins the thread's own copies; `.read` their reads only |
-//! | `fence.proxy.async` | what is in `c` is in `p` |
+//! | `fence.proxy.async` | what is in `c` is in `p`, by a fence of this CTA |
 //! | `fence.proxy.tensormap::generic` | a release covers what is in `c`; an acquire lets uses of maps follow what was covered |
 //! | `tcgen05.commit` | the thread's multiplications so far join the phase |
 //! | `tcgen05.wait::ld`, `wait::st` | completes the warp's own loads, or stores |
-//! | `fence::before_thread_sync` | earlier tcgen05 operations enter execution order |
-//! | `fence::after_thread_sync` | later tcgen05 operations come after execution order so far |
+//! | `fence::before_thread_sync` | earlier tcgen05 operations are handed over, by relaxed synchronisation, too |
+//! | `fence::after_thread_sync` | later tcgen05 operations come after what was handed over so far |
 
 use super::clock::{Clock, SUBS, Stamp};
 use super::strand::{Almost, Fenced, GLOBAL, MAPS, Published, SHARED};
-use super::{Batch, Detector, Home, Space, Unit};
+use super::{Batch, CtaClocks, Detector, Home, Space, Unit};
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
 use crate::rng::Rng;
@@ -89,7 +89,8 @@ pub(super) struct Item {
 /// An mbarrier.
 #[derive(Debug, Default)]
 pub(super) struct Barrier {
-    /// The unit whose epochs are the phases in which copies complete.
+    /// The unit whose epochs are the phases in which copies of its own CTA complete. Copies of other CTAs have the next
+    /// unit: a wait has to reach their threads.
     pub unit: u32,
     /// Its initialisation, and whether the fence for other proxies came.
     pub init: Option<Init>,
@@ -114,7 +115,7 @@ pub(super) struct Init {
 #[derive(Clone, Debug, Default)]
 struct Phase {
     all: Published,
-    /// Of other CTAs' threads: known to those whose scope reaches them.
+    /// Of other CTAs' threads and their copies: known to those whose scope reaches them.
     remote: Published,
     /// A remote arrival that its scope does not carry.
     narrow: bool,
@@ -303,7 +304,7 @@ impl Detector {
         let warp = &mut self.warps[w as usize];
         let epoch = warp.epoch;
         warp.split(lanes, |strand| {
-            let what = Rc::new(strand.now.clone());
+            let what = strand.release();
             strand.fenced = Some(Fenced { scope, epoch, own: strand.own, what });
         });
         warp.epoch += 1;
@@ -327,7 +328,7 @@ impl Detector {
         let warp = &mut self.warps[w as usize];
         let epoch = warp.epoch;
         warp.split(lanes, |strand| {
-            let what = Rc::new(strand.now.clone());
+            let what = strand.release();
             strand.fenced_shared = Some(Fenced { scope, epoch, own: strand.own, what });
         });
         warp.epoch += 1;
@@ -351,9 +352,27 @@ impl Detector {
 
     /// Asynchronous accesses may follow what came before the fence, in the spaces that it names.
     fn proxy_fence(&mut self, w: u32, lanes: u32, shared: bool, global: bool) {
-        let warp = &mut self.warps[w as usize];
-        let epoch = warp.epoch;
+        let home = self.home(w);
+        let live = self.live(w);
+        let is_peer = |cta: &CtaClocks| cta.home.cluster == home.cluster && cta.home != home;
+        let has_peers = self.ctas.iter().any(is_peer);
+        let Detector { warps, units, .. } = self;
+        let warp = &mut warps[w as usize];
+        let (epoch, unit) = (warp.epoch, warp.unit * SUBS);
         warp.split(lanes, |strand| {
+            if shared && has_peers {
+                let of_cluster = |id| units[(id / SUBS) as usize].home.cluster == home.cluster;
+                let mut covered = strand.now.c.only(of_cluster);
+                covered.join(&strand.now.s);
+                if strand.lanes == live {
+                    covered.raise(Stamp { id: unit, epoch });
+                } else {
+                    for lane in lanes_of(strand.lanes) {
+                        covered.raise(Stamp { id: unit + 1 + lane as u32, epoch });
+                    }
+                }
+                strand.now.sides.cover(home.cta, &covered);
+            }
             for (space, named) in [(SHARED, shared), (GLOBAL, global)] {
                 if named {
                     let Published { c, s, p, .. } = &mut strand.now;
@@ -448,7 +467,8 @@ impl Detector {
         let warp = &mut self.warps[w as usize];
         let mut what = warp.publish(lanes, live);
         if relaxed {
-            let all = Published { x: what.x, d: what.d, ..Published::default() };
+            let Published { x, f, d, .. } = what;
+            let all = Published { x, f, d, ..Published::default() };
             what = all.clone();
             for strand in warp.strands.iter().filter(|s| s.lanes & lanes != 0) {
                 for lane in lanes_of(strand.lanes & lanes) {
@@ -487,15 +507,17 @@ impl Detector {
         let home = self.ctas[place.cta as usize].home;
         if !self.ctas[place.cta as usize].barriers.contains_key(&place.offset) {
             let unit = self.unit(Unit { home, ..Unit::default() });
+            self.unit(Unit { home, ..Unit::default() });
             let barrier = Barrier { unit, ..Barrier::default() };
             self.ctas[place.cta as usize].barriers.insert(place.offset, barrier);
         }
         self.ctas[place.cta as usize].barriers.entry(place.offset).or_default()
     }
 
-    /// The event that copies which complete in a phase of a barrier have in common.
-    pub(super) fn phase_stamp(&mut self, place: SharedPlace, phase: u64) -> Stamp {
-        let unit = self.barrier(place).unit;
+    /// The event that copies which complete in a phase of a barrier have in common: those that threads of the CTA in
+    /// slot `by` issue.
+    pub(super) fn phase_stamp(&mut self, place: SharedPlace, phase: u64, by: u32) -> Stamp {
+        let unit = self.barrier(place).unit + u32::from(by != place.cta);
         Stamp { id: unit * SUBS, epoch: phase as u32 + 1 }
     }
 
@@ -534,7 +556,7 @@ impl Detector {
         w: u32,
         lane: usize,
         place: SharedPlace,
-        (relaxed, scope, phase, site): (bool, Scope, u64, u32),
+        (relaxed, asked, phase, site): (bool, Scope, u64, u32),
     ) {
         self.check_barrier(w, lane as u32, place, site);
         let live = self.live(w);
@@ -543,15 +565,16 @@ impl Detector {
         let warp = &mut self.warps[w as usize];
         let (thread, syncs) = (warp.lane(lane), warp.of(lane).syncs);
         let mut what = warp.publish(1 << lane, live);
-        let mut scope = scope;
+        let mut scope = asked;
         if relaxed {
             (what, scope) = warp.of(lane).relaxed(what, thread, scope);
         }
         let narrow = !home.includes(scope, there);
+        let is_too_narrow = !home.includes(asked, there);
         let barrier = self.barrier(place);
         if narrow {
-            let Published { c, x, d, .. } = what;
-            what = Published { u: c, x, d, ..Published::default() };
+            let Published { c, x, f, d, .. } = what;
+            what = Published { u: c, x, f, d, ..Published::default() };
             barrier.current.narrow = true;
         }
         if home.cta == there.cta {
@@ -573,12 +596,16 @@ impl Detector {
         if again {
             self.report_early_arrival(w, lane as u32, place, site);
         }
+        if is_too_narrow {
+            self.report_narrow_arrival(w, lane as u32, place, site);
+        }
     }
 
     /// A copy completes on a barrier: it alone becomes known, not what its issuer did.
-    pub fn complete_tx(&mut self, place: SharedPlace, phase: u64) {
-        let stamp = self.phase_stamp(place, phase);
-        self.barrier(place).current.all.complete(stamp);
+    pub fn complete_tx(&mut self, place: SharedPlace, phase: u64, by: u32) {
+        let stamp = self.phase_stamp(place, phase, by);
+        let Phase { all, remote, .. } = &mut self.barrier(place).current;
+        if by == place.cta { all } else { remote }.complete(stamp);
     }
 
     /// Every earlier `cp.async` of a thread is complete.
@@ -601,7 +628,11 @@ impl Detector {
         let warp = &mut self.warps[w as usize];
         self.commits.insert((stamp.id, stamp.epoch), warp.of(lane).now.d.clone());
         // It implies the fence before thread synchronisation.
-        warp.split(1 << lane, |strand| strand.now.x.raise(stamp));
+        warp.split(1 << lane, |strand| {
+            strand.now.x.raise(stamp);
+            strand.now.t.raise(stamp);
+            strand.covered = strand.now.t.clone();
+        });
         Some(stamp)
     }
 
@@ -726,6 +757,8 @@ impl Detector {
         self.warps[w as usize].split(lanes, |strand| {
             let issued: &Clock = &strand.issued;
             strand.now.x.join(issued);
+            strand.now.t.join(issued);
+            strand.covered = strand.now.t.clone();
         });
         for batch in [Batch::Ld, Batch::St] {
             // What is issued from now on is not ordered by this fence.
@@ -743,9 +776,9 @@ impl Detector {
     /// `fence::after_thread_sync`.
     pub fn tensor_after(&mut self, w: u32, lanes: u32) {
         self.warps[w as usize].split(lanes, |strand| {
-            let x = std::mem::take(&mut strand.now.x);
-            strand.a.join(&x);
-            strand.now.x = x;
+            let Published { t, f, .. } = &mut strand.now;
+            t.join(f);
+            strand.a.join(t);
         });
     }
 

@@ -5,7 +5,7 @@
 
 use super::clock::{SUBS, Stamp};
 use super::shadow::{Class, Earlier, Entry, Kinds};
-use super::strand::Strand;
+use super::strand::{SHARED, Strand};
 use super::{Home, IN_ORDER, Touch, Unit};
 
 /// The third space, beside those of [`strand`](super::strand).
@@ -93,14 +93,23 @@ impl<'a> Viewer<'a> {
             (_, Class::Dealloc) => true,
             // Asynchronous after generic: causality through a proxy fence.
             (_, Class::Thread | Class::Small | Class::Store | Class::Alloc) => {
-                own && stamp.epoch <= self.strand.own[self.space & 1]
-                    || now.p[self.space & 1].covers(stamp)
+                self.strand.is_fenced(stamp, own, self.space & 1)
+                    && (class != Class::Thread || self.is_fenced_on_both_sides(stamp))
             }
             // A copy over a copy needs its completion only, however that became known.
             (Class::In, Class::In) => now.knows(stamp, self.space) || now.d.covers(stamp),
             // Asynchronous after asynchronous: observed completion.
             _ => now.knows(stamp, self.space),
         }
+    }
+
+    /// Of an access by another CTA to shared memory: whether both CTAs have fenced.
+    fn is_fenced_on_both_sides(&self, stamp: Stamp) -> bool {
+        let of = self.units[(stamp.id / SUBS) as usize].home;
+        let is_fenced = |cta| self.strand.now.sides.covers(cta, stamp);
+        self.space != SHARED
+            || of.cta == self.home.cta
+            || is_fenced(of.cta) && is_fenced(self.home.cta)
     }
 
     /// Multiplications of one thread into one accumulator of one shape.

@@ -1,0 +1,232 @@
+//! Proofs by the memory model that a mutant is no mistake: what the instruction would order is there, and ordered by
+//! something else.
+//!
+//! A pattern is what the kernel does around the instruction, as a litmus test in `tests/litmus/kernels`, and the same with
+//! the instruction changed exactly as in the mutant. The model is asked each time: the change must not lead to any new
+//! outcome, nor to a race; and a test that is weakened further has to, or else the pattern would show nothing. What ties the
+//! pattern to the kernel is looked up in the ways through the code, as in [`crate::proof`].
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::sync::{Mutex, PoisonError};
+
+use baton_model::litmus::Test;
+use baton_model::{Options, Outcome, outcomes};
+use baton_ptx::Instruction;
+use baton_tests::root;
+
+use crate::mutation::{Mutant, Mutation};
+use crate::proof::{Kernel, access, barrier, begins, ordinary, tensor, waits, wide_barrier};
+
+/// What a kernel does around an instruction, and which mutants of it are no mistakes.
+pub struct Pattern {
+    pub kernels: &'static [&'static str],
+    pub mutation: Mutation,
+    /// How the instruction begins.
+    pub instruction: &'static str,
+    /// Litmus tests: the pattern, with the mutant's change, and weakened further.
+    files: [&'static str; 3],
+    /// What of the pattern is seen in the code.
+    is_in: fn(&Kernel, usize) -> bool,
+    why: &'static str,
+}
+
+/// The patterns.
+pub const PATTERNS: &[Pattern] = &[
+    Pattern {
+        kernels: &["scale", "broadcast"],
+        mutation: Mutation::Relaxed,
+        instruction: "mbarrier.arrive.expect_tx.release.cta",
+        files: ["full_stage", "full_stage_relaxed", "full_stage_no_bytes"],
+        is_in: has_only_copied,
+        why: "what the waiters wait for are the copies, whose completion releases their bytes; in the code: the thread that \
+              arrives has made no ordinary access in its role",
+    },
+    Pattern {
+        kernels: &["gemm", "gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
+        mutation: Mutation::Relaxed,
+        instruction: "mbarrier.arrive.expect_tx.release.cta",
+        files: [
+            "full_stage_of_products",
+            "full_stage_of_products_relaxed",
+            "full_stage_of_products_no_bytes",
+        ],
+        is_in: has_only_copied,
+        why: "what the waiters wait for are the copies, whose completion releases their bytes; in the code: the thread that \
+              arrives has made no ordinary access in its role but to load the address of tensor memory, which nobody stores, and \
+              what it has handed back by another arrival",
+    },
+    Pattern {
+        kernels: &["gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
+        mutation: Mutation::Relaxed,
+        instruction: "mbarrier.try_wait.parity.acquire.cta",
+        files: ["accumulator_full", "accumulator_full_relaxed", "accumulator_full_no_fence"],
+        is_in: fences_and_loads,
+        why: "what is waited for is a product, and the fence orders the loads behind the wait, relaxed or not; in the code: \
+              behind the wait comes the fence, and behind that the load, before anything else",
+    },
+    Pattern {
+        kernels: &["gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
+        mutation: Mutation::LeftOut,
+        instruction: "bar.sync",
+        files: ["deallocation", "deallocation_no_barrier", "deallocation_no_set_barrier"],
+        is_in: only_deallocates,
+        why: "the warp that deallocates has seen every product complete, and behind the loads of the others stands the barrier \
+              of their set; in the code: only the deallocation follows, on every way from a load its wait and a barrier of the \
+              set come first, and every product is committed",
+    },
+    Pattern {
+        kernels: &["sides"],
+        mutation: Mutation::Relaxed,
+        instruction: "st.release.gpu",
+        files: ["withdrawal", "withdrawal_relaxed", "withdrawal_no_fence"],
+        is_in: only_looked,
+        why: "where an attempt fails the fence before the look has published all there was; in the code: one thread stores, \
+              and between that fence of its, of the store's scope, and the store it has only looked",
+    },
+];
+
+/// Since the barrier that began the role the thread has made no ordinary access, but perhaps that of tensor memory's address.
+fn has_only_copied(kernel: &Kernel, at: usize) -> bool {
+    let slot = kernel.places(|i| begins(i, &["tcgen05.alloc"])).next();
+    let slot = slot.and_then(|alloc| kernel.instruction(alloc).operands.first());
+    let is_at_slot = |i: &Instruction, at: usize| slot.is_some() && i.operands.get(at) == slot;
+    let reads = |i: &Instruction| i.opcode() == "ld" && is_at_slot(i, 1);
+    let stores = |i: &Instruction| i.opcode() == "st" && is_at_slot(i, 0);
+    // What it has loaded it has handed back by another arrival.
+    let releases = |i: &Instruction| {
+        begins(i, &["mbarrier.arrive"]) && i.has("release") && !i.has("expect_tx")
+    };
+    let expects = |i: &Instruction| begins(i, &["mbarrier.arrive.expect_tx.release"]);
+    let is_handed_back = |i: &Instruction| {
+        kernel.at_line(i.line).is_some_and(|load| kernel.none_behind(load, releases, expects))
+    };
+    kernel.places(stores).next().is_none()
+        && kernel.none_before(at, wide_barrier, |i| {
+            ordinary(i) && !reads(i) && !(i.opcode() == "ld" && is_handed_back(i))
+        })
+}
+
+/// Behind the wait the fence comes first, and then a load from tensor memory and its wait, before anything else.
+fn fences_and_loads(kernel: &Kernel, at: usize) -> bool {
+    let fence = |i: &Instruction| begins(i, &["tcgen05.fence::after_thread_sync"]);
+    let loads = |i: &Instruction| begins(i, &["tcgen05.ld"]);
+    let others = |i: &Instruction| (access(i) || barrier(i)) && !waits(i);
+    kernel.none_behind(at, fence, others)
+        && kernel
+            .first_behind(at, fence)
+            .iter()
+            .all(|&fence| kernel.none_behind(fence, loads, |i| access(i) || barrier(i)))
+}
+
+/// Only the deallocation of tensor memory follows; loads have completed, and their set has met; products are committed.
+fn only_deallocates(kernel: &Kernel, at: usize) -> bool {
+    let loads = |i: &Instruction| begins(i, &["tcgen05.ld"]);
+    let waited = |i: &Instruction| begins(i, &["tcgen05.wait::ld"]);
+    let multiplies = |i: &Instruction| begins(i, &["tcgen05.mma"]);
+    let commits = |i: &Instruction| begins(i, &["tcgen05.commit"]);
+    let deallocates = |i: &Instruction| begins(i, &["tcgen05.dealloc"]);
+    let other_tensor = |i: &Instruction| tensor(i) && !loads(i) && !multiplies(i);
+    kernel.none_behind(at, |_| false, |i| access(i) && !deallocates(i))
+        && kernel.none_before(at, wide_barrier, loads)
+        && kernel.places(loads).all(|load| kernel.none_behind(load, waited, barrier))
+        && kernel.places(multiplies).all(|mma| kernel.none_behind(mma, commits, barrier))
+        && kernel.places(other_tensor).next().is_none()
+}
+
+/// Since a sequentially consistent fence of the store's scope the thread has only looked at flags.
+fn only_looked(kernel: &Kernel, at: usize) -> bool {
+    let fence = |i: &Instruction| &*i.mnemonic == "fence.sc.gpu";
+    let looks = |i: &Instruction| begins(i, &["ld.acquire.gpu"]);
+    // The others of its CTA take other ways to the same place.
+    let thread = kernel.of_one_thread();
+    kernel.is_by_one_thread(at) && thread.none_before(at, fence, |i| access(i) && !looks(i))
+}
+
+impl Pattern {
+    pub fn is_of(&self, kernel: &str, mutant: &Mutant) -> bool {
+        self.kernels.contains(&kernel)
+            && self.mutation == mutant.mutation
+            && mutant.was.starts_with(self.instruction)
+    }
+
+    /// Whether it is found around the mutant, and the model says that the change makes no difference.
+    pub fn proves(&self, kernel: &Kernel, mutant: &Mutant) -> bool {
+        let is_in = kernel.at_line(mutant.line).is_some_and(|at| (self.is_in)(kernel, at));
+        is_in && {
+            self.assert_the_change(mutant);
+            self.assert_the_model();
+            true
+        }
+    }
+
+    /// The proof in words.
+    pub fn text(&self) -> String {
+        let [as_is, changed, weakened] = self.files;
+        format!(
+            "`{as_is}.litmus`, and the same changed, `{changed}.litmus` (weakened further, `{weakened}.litmus`, it fails): {}",
+            self.why
+        )
+    }
+
+    /// The litmus tests differ in what the mutant changes, and in nothing else.
+    fn assert_the_change(&self, mutant: &Mutant) {
+        let [as_is, changed, _] = self.files.map(|file| lines(&text(file)));
+        let (was, now) = (mutant.mnemonic(), mutant.new_mnemonic());
+        let mut rest = changed.iter().peekable();
+        let mut changes = 0;
+        for line in &as_is {
+            if rest.next_if_eq(&line).is_some() {
+                continue;
+            }
+            assert_eq!(mnemonic(line), was, "{:?}: `{line}` differs", self.files);
+            if !now.is_empty() {
+                assert_eq!(rest.next(), Some(&line.replacen(was, now, 1)), "{:?}", self.files);
+            }
+            changes += 1;
+        }
+        assert!(changes > 0 && rest.next().is_none(), "{:?} differ in something else", self.files);
+    }
+
+    /// The change leads to nothing new, and weakened further it does.
+    fn assert_the_model(&self) {
+        static KNOWN: Mutex<Option<HashMap<&'static str, bool>>> = Mutex::new(None);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get_or_insert_default();
+        if known.insert(self.files[1], true).is_some() {
+            return;
+        }
+        let [as_is, changed, weakened] = self.files.map(judged);
+        let more = |than: &Judged| {
+            let new = than.0.difference(&as_is.0).next().is_some();
+            new || than.1 && !as_is.1
+        };
+        assert!(!as_is.0.is_empty(), "`{}` has no outcome", self.files[0]);
+        assert!(!more(&changed), "`{}` has outcomes or races that are new", self.files[1]);
+        assert!(more(&weakened), "`{}` is weakened, and nothing is new", self.files[2]);
+    }
+}
+
+/// Outcomes, and whether there is a race.
+type Judged = (BTreeSet<Outcome>, bool);
+
+fn text(file: &str) -> String {
+    let path = root().join("tests/litmus/kernels").join(file).with_extension("litmus");
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What runs: neither what the test is called and says about itself, nor what it expects.
+fn lines(text: &str) -> Vec<String> {
+    let about = ["#", "name:", "exists:", "expect:", "race:"];
+    let runs = |line: &&str| !about.iter().any(|about| line.starts_with(about));
+    text.lines().filter(runs).map(|line| line.trim().to_owned()).collect()
+}
+
+fn mnemonic(line: &str) -> &str {
+    line.split_whitespace().next().unwrap_or_default()
+}
+
+fn judged(file: &str) -> Judged {
+    let test = Test::parse(&text(file), file).unwrap_or_else(|error| panic!("{error}"));
+    outcomes(&test.program, &Options::default()).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
