@@ -50,8 +50,11 @@ impl<'p> World<'p> {
                 continue;
             }
             self.instructions += u64::from(mask.count_ones());
-            if self.detect.is_some() && !func.touched.is_empty() {
-                self.touch_registers(warp, &path);
+            let watched = self.detect.is_some() || !warp.fills.is_empty();
+            if watched && !func.touched.is_empty() {
+                if let Err(fault) = self.touch_registers(warp, &path) {
+                    return Err(Box::new((fault, path)));
+                }
             }
             let flow = match self.step(warp, &mut path, mask, inst) {
                 Ok(flow) => flow,

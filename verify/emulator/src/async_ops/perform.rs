@@ -28,7 +28,7 @@ impl World<'_> {
         })
     }
 
-    fn shared_read(&self, place: SharedPlace, bytes: u32) -> &[u8] {
+    pub(crate) fn shared_read(&self, place: SharedPlace, bytes: u32) -> &[u8] {
         let shared = &self.ctas[place.cta as usize].shared;
         shared.get(place.offset as usize..(place.offset + bytes) as usize).unwrap_or(&[])
     }

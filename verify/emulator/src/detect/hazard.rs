@@ -387,15 +387,18 @@ impl Detector {
         Threads { block: unit.block, warp: unit.warp, lanes: 1 << lane }
     }
 
+    fn severity(&self, cause: &Cause) -> Severity {
+        if cause.policy && !self.strict { Severity::Warning } else { Severity::Error }
+    }
+
     fn report(&mut self, w: u32, lane: u32, site: u32, other: Option<u32>, found: (Cause, String)) {
         let (cause, message) = found;
         if !self.seen.insert((site, other.unwrap_or(u32::MAX), cause.rule)) {
             return;
         }
-        let warns = cause.policy && !self.strict;
         self.found.push(Found {
             rule: cause.rule,
-            severity: if warns { Severity::Warning } else { Severity::Error },
+            severity: self.severity(&cause),
             message,
             site,
             threads: self.threads(w, lane),
@@ -562,7 +565,7 @@ impl Detector {
         let what = "a register is used while tcgen05.ld may still write it: its value is undefined";
         let fix = "tcgen05.wait::ld between the load and the use; pass the registers through the wait, or the compiler moves \
                    the use above it";
-        self.report(w, 0, site, Some(load), (cause("D3", what, fix), what.into()));
+        self.report(w, 0, site, Some(load), (cause("D3", what, fix).policy(true), what.into()));
     }
 
     /// An instruction uses a register that a product in flight has.
@@ -632,24 +635,25 @@ impl Detector {
         self.report_unwritten(w, lane, space, at, site);
     }
 
-    /// The CTA exits while a `cp.async` of one of its threads is in flight.
+    /// The CTA exits while a `cp.async` of one of its threads is in flight, or a bulk copy that reads its shared memory.
     pub fn left_in_flight(&mut self, w: u32, lane: u32, site: u32) {
         let cause = cause(
             "B9",
-            "the CTA exits while this copy may still write its shared memory",
-            "cp.async.wait_all, or cp.async.wait_group 0 behind the last commit, before the exit",
+            "the CTA exits while this copy may still use its shared memory",
+            "wait for the copy (cp.async.wait_all, or cp.async.bulk.wait_group.read 0) before the exit",
         )
         .policy(true);
         let message = cause.what.into();
         self.report(w, lane, site, None, (cause, message));
     }
 
-    pub(super) fn report_open_copy(&mut self, slot: u32, site: u32) {
+    pub(super) fn report_open_copy(&mut self, slot: u32, site: u32, writes: bool) {
         let cause = cause(
             "B9",
             "the CTA exits, and none of its threads has seen this copy complete",
             "wait for the copy (its mbarrier's phase, or wait_group.read) before the exit",
-        );
+        )
+        .policy(!writes);
         if !self.seen.insert((site, u32::MAX, "B9")) {
             return;
         }
@@ -657,7 +661,7 @@ impl Detector {
         let unit = self.units.iter().find(|u| u.home == home).copied().unwrap_or_default();
         self.found.push(Found {
             rule: cause.rule,
-            severity: Severity::Error,
+            severity: self.severity(&cause),
             message: cause.what.into(),
             site,
             threads: Threads { block: unit.block, warp: unit.warp, lanes: u32::MAX },

@@ -120,8 +120,8 @@ struct CtaClocks {
     bars: HashMap<u32, [Published; 2]>,
     /// What its threads knew when they exited.
     exited: Clock,
-    /// Copies that touch its shared memory, the last of each component.
-    copies: HashMap<u32, (u32, u32)>,
+    /// Copies that touch its shared memory, the last of each component: when, where in the code, and whether they write.
+    copies: HashMap<u32, (u32, u32, bool)>,
 }
 
 /// The state of the detection during a launch.
@@ -152,6 +152,11 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
+    /// Whether the disputed points are errors.
+    pub fn strict(&self) -> bool {
+        self.strict
+    }
+
     pub fn new(strict: bool, stale: usize) -> Detector {
         Detector {
             strict,

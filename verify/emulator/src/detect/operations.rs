@@ -28,7 +28,7 @@ impl Detector {
         let touch = Touch { site, write: true, class: Class::In, strong: None };
         let space = Space::Shared(place.cta);
         self.touch_async(w, lane, stamp, space, [(place.offset as usize, bytes as usize)], touch);
-        self.ctas[place.cta as usize].copies.insert(stamp.id, (stamp.epoch, site));
+        self.ctas[place.cta as usize].copies.insert(stamp.id, (stamp.epoch, site, touch.write));
     }
 
     /// What a bulk copy into shared memory reads.
@@ -85,7 +85,7 @@ impl Detector {
         let touch = Touch { site, write: false, class: Class::Out, strong: None };
         let space = Space::Shared(place.cta);
         self.touch_async(w, lane, stamp, space, [(place.offset as usize, bytes as usize)], touch);
-        self.ctas[place.cta as usize].copies.insert(stamp.id, (stamp.epoch, site));
+        self.ctas[place.cta as usize].copies.insert(stamp.id, (stamp.epoch, site, touch.write));
     }
 
     /// The same: a piece of its destination.

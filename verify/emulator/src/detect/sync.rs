@@ -808,14 +808,14 @@ impl Detector {
     pub fn close_cta(&mut self, slot: u32) {
         let cta = &mut self.ctas[slot as usize];
         let copies = std::mem::take(&mut cta.copies);
-        let mut open: Vec<u32> = copies
+        let mut open: Vec<(u32, bool)> = copies
             .into_iter()
-            .filter(|&(id, (epoch, _))| !cta.exited.covers(Stamp { id, epoch }))
-            .map(|(_, (_, site))| site)
+            .filter(|&(id, (epoch, ..))| !cta.exited.covers(Stamp { id, epoch }))
+            .map(|(_, (_, site, writes))| (site, writes))
             .collect();
         open.sort_unstable();
-        for site in open {
-            self.report_open_copy(slot, site);
+        for (site, writes) in open {
+            self.report_open_copy(slot, site, writes);
         }
     }
 

@@ -1,7 +1,7 @@
 //! CTAs come and go: a cluster starts where there is room, a CTA ends with its last thread.
 
 use super::Grid;
-use crate::async_ops::{Action, Source};
+use crate::async_ops::{Action, Agent, Source};
 use crate::detect::Home;
 use crate::error::Fault;
 use crate::ir::LANES;
@@ -179,6 +179,30 @@ impl World<'_> {
         Ok(())
     }
 
+    /// `cp.async` and copies out of shared memory that are in flight when their CTA exits. No text forbids it, and
+    /// widely used kernels do it: the hardware lets such copies read to their end.
+    fn leave_copies(&mut self, slot: u32) {
+        for at in 0..self.agents.len() {
+            let Agent { action, read, .. } = &self.agents[at];
+            match action {
+                Action::Small { to, .. } if to.cta == slot => {}
+                Action::Out { from, bytes, .. } if from.cta == slot && !read => {
+                    let source = self.shared_read(*from, *bytes).to_vec();
+                    let agent = &mut self.agents[at];
+                    agent.read = true;
+                    if let Action::Out { data, .. } = &mut agent.action {
+                        *data = source;
+                    }
+                }
+                _ => continue,
+            }
+            let Agent { warp, lane, func, pc, .. } = self.agents[at];
+            if let Some(detect) = &mut self.detect {
+                detect.left_in_flight(warp, lane, func << SITE_BITS | pc);
+            }
+        }
+    }
+
     fn close(&mut self, slot: u32) -> Result<(), Fault> {
         if self.tensor_agents(slot).is_some() {
             let what = "the CTA exits while a tcgen05 operation is in flight";
@@ -190,20 +214,12 @@ impl World<'_> {
             let what = "the CTA exits while a wgmma product is in flight";
             return Err(Fault::InFlight { what, rule: "E2" });
         }
+        self.leave_copies(slot);
         for agent in &self.agents {
             let touches = match &agent.action {
                 Action::In { to, source, .. } => {
                     let from = matches!(source, Source::Shared(p) if p.cta == slot);
                     from && !agent.read || to.iter().any(|t| t.0.cta == slot || t.1.cta == slot)
-                }
-                Action::Out { from, .. } => from.cta == slot && !agent.read,
-                Action::Small { .. } if agent.cta == slot => {
-                    // No text forbids it, and kernels whose last copies nobody needs do it.
-                    if let Some(detect) = &mut self.detect {
-                        let site = agent.func << SITE_BITS | agent.pc;
-                        detect.left_in_flight(agent.warp, agent.lane, site);
-                    }
-                    false
                 }
                 _ => false,
             };

@@ -96,6 +96,28 @@ impl World<'_> {
         }
     }
 
+    /// Completes the loads from tensor memory of the running warp, or its stores.
+    pub(crate) fn finish_tensor_accesses(
+        &mut self,
+        warp: &mut Warp,
+        loads: bool,
+    ) -> Result<(), Fault> {
+        let me = self.current;
+        let of_kind = |action: &Action| match action {
+            Action::Tensor(TensorAgent::Ld { .. }) => loads,
+            Action::Tensor(TensorAgent::St { .. }) => !loads,
+            _ => false,
+        };
+        while let Some(i) = self.agents.iter().position(|a| a.warp == me && of_kind(&a.action)) {
+            let mut agent = self.agents.remove(i);
+            self.advance_tensor(&mut agent, warp)?;
+        }
+        if loads {
+            warp.fills.clear();
+        }
+        Ok(())
+    }
+
     /// Takes a step; true if it was the last.
     pub(crate) fn advance_tensor(
         &mut self,

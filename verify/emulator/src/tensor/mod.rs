@@ -189,20 +189,7 @@ impl World<'_> {
                 self.aligned(warp, mask)?;
                 let me = self.current;
                 let loads = *op == TensorOp::WaitLd;
-                while let Some(i) = self.agents.iter().position(|a| {
-                    a.warp == me
-                        && match a.action {
-                            Action::Tensor(TensorAgent::Ld { .. }) => loads,
-                            Action::Tensor(TensorAgent::St { .. }) => !loads,
-                            _ => false,
-                        }
-                }) {
-                    let mut agent = self.agents.remove(i);
-                    self.advance_tensor(&mut agent, warp)?;
-                }
-                if loads {
-                    warp.fills.clear();
-                }
+                self.finish_tensor_accesses(warp, loads)?;
                 if let Some(detect) = &mut self.detect {
                     detect.tensor_waited(me, loads);
                 }

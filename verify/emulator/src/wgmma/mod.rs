@@ -362,13 +362,19 @@ impl World<'_> {
     }
 
     /// An instruction that is no part of wgmma uses registers.
-    pub(crate) fn touch_registers(&mut self, warp: &mut Warp, path: &Path) {
+    pub(crate) fn touch_registers(&mut self, warp: &mut Warp, path: &Path) -> Result<(), Fault> {
         let func = &self.program.functions[path.frame.func as usize];
         let touched = &func.touched[path.pc as usize];
         if !warp.fills.is_empty() {
             let at = |&(slot, _): &(u32, bool)| warp.fills.get(&(path.frame.r32 + slot)).copied();
-            if let (Some(load), Some(detect)) = (touched.iter().find_map(at), &mut self.detect) {
-                detect.used_while_loaded(self.current, path.site(), load);
+            if let Some(load) = touched.iter().find_map(at) {
+                if let Some(detect) = &mut self.detect {
+                    detect.used_while_loaded(self.current, path.site(), load);
+                }
+                // Strictly the registers are undefined; otherwise the assembler has the thread wait for them.
+                if self.detect.as_ref().is_none_or(|detect| !detect.strict()) {
+                    self.finish_tensor_accesses(warp, true)?;
+                }
             }
         }
         if let (Some((misuse, product)), Some(detect)) =
@@ -376,6 +382,7 @@ impl World<'_> {
         {
             detect.wgmma_misuse(self.current, path.site(), product, misuse);
         }
+        Ok(())
     }
 
     // ---- performing ----
