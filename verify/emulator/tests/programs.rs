@@ -1,7 +1,7 @@
 //! Small programs: control flow, barriers, copies, and what is said when they go wrong.
 
 mod common;
-use baton_emulator::{Error, Launch, Machine, Options, Program};
+use baton_emulator::{Error, Launch, Machine, Options, Program, Severity};
 use common::{Shape, module, run};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -161,20 +161,43 @@ fn an_endless_loop_is_a_deadlock() {
 }
 
 #[test]
-fn a_block_must_not_exit_under_its_copies() {
-    let body = "mov.u32 %r21, buf; cp.async.bulk.global.shared::cta.bulk_group [%a0], [%r21], 256; \
-                cp.async.bulk.commit_group;";
-    let text = module(BARRIER, 1, &format!("{body} ret;"));
+fn a_block_must_not_exit_under_copies_into_it() {
+    let body = "mov.u32 %r20, bar; mov.u32 %r21, buf; mbarrier.init.shared::cta.b64 [%r20], 1; \
+                fence.mbarrier_init.release.cluster; \
+                mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r20], 256; \
+                cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r21], [%a0], 256, [%r20];";
     let errors: Vec<String> = (0..50)
-        .map(|seed| run(&text, &Shape { block: 1, seed, ..Shape::default() }, &[&[0; 256]]))
+        .map(|seed| {
+            let shape = Shape { block: 1, seed, ..Shape::default() };
+            run(&module(BARRIER, 1, &format!("{body} ret;")), &shape, &[&[0; 256]])
+        })
         .filter(|run| run.result.is_err())
         .map(|run| run.error())
         .collect();
     assert!(errors.iter().all(|e| e.contains("rule B9")) && !errors.is_empty(), "{errors:?}");
-    let text = module(BARRIER, 1, &format!("{body} cp.async.bulk.wait_group.read 0; ret;"));
+    let text = module(BARRIER, 1, &format!("{body} {WAIT} ret;"));
     for seed in 0..50 {
-        let found = run(&text, &Shape { block: 1, seed, ..Shape::default() }, &[&[0; 256]]);
-        assert_eq!(found.words(0, 1), [u32::MAX]);
+        let shape = Shape { block: 1, seed, ..Shape::default() };
+        assert!(run(&text, &shape, &[&[0; 256]]).result.is_ok());
+    }
+}
+
+#[test]
+fn a_copy_out_of_a_block_that_exits_still_reads_what_it_was_to_read() {
+    let body = "mov.u32 %r21, buf; st.shared.u32 [%r21], 7; fence.proxy.async; \
+                cp.async.bulk.global.shared::cta.bulk_group [%a0], [%r21], 16; \
+                cp.async.bulk.commit_group;";
+    let said = |body: &str, seed| {
+        let shape = Shape { block: 1, seed, ..Shape::default() };
+        let found = run(&module(BARRIER, 1, body), &shape, &[&[0; 256]]);
+        assert_eq!(found.words(0, 1), [7]);
+        let hazards = found.result.expect("it runs").hazards;
+        hazards.iter().map(|h| (h.rule.to_owned(), h.severity)).collect::<Vec<_>>()
+    };
+    for seed in 0..50 {
+        let dispute = ("B9".to_owned(), Severity::Warning);
+        assert_eq!(said(&format!("{body} ret;"), seed), [dispute]);
+        assert_eq!(said(&format!("{body} cp.async.bulk.wait_group.read 0; ret;"), seed), []);
     }
 }
 
