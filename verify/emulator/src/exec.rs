@@ -51,10 +51,11 @@ impl<'p> World<'p> {
             }
             self.instructions += u64::from(mask.count_ones());
             let watched = self.detect.is_some() || !warp.fills.is_empty();
-            if watched && !func.touched.is_empty() {
-                if let Err(fault) = self.touch_registers(warp, &path) {
-                    return Err(Box::new((fault, path)));
-                }
+            if watched
+                && !func.touched.is_empty()
+                && let Err(fault) = self.touch_registers(warp, &path)
+            {
+                return Err(Box::new((fault, path)));
             }
             let flow = match self.step(warp, &mut path, mask, inst) {
                 Ok(flow) => flow,
