@@ -565,7 +565,7 @@ impl Detector {
         let what = "a register is used while tcgen05.ld may still write it: its value is undefined";
         let fix = "tcgen05.wait::ld between the load and the use; pass the registers through the wait, or the compiler moves \
                    the use above it";
-        self.report(w, 0, site, Some(load), (cause("D3", what, fix).policy(true), what.into()));
+        self.report(w, 0, site, Some(load), (cause("D3", what, fix), what.into()));
     }
 
     /// An instruction uses a register that a product in flight has.

@@ -244,7 +244,9 @@ impl Strand {
         self.reduced.join(&other.reduced);
         self.issued.join(&other.issued);
         self.covered.join(&other.covered);
-        self.pending.extend(other.pending.iter().cloned());
+        for Pending { scope, from, what } in &other.pending {
+            self.see(*scope, *from, what);
+        }
         self.own = std::array::from_fn(|i| self.own[i].min(other.own[i]));
         self.almost = self.almost.or(other.almost);
         self.fenced = self.fenced.take().or_else(|| other.fenced.clone());

@@ -368,12 +368,12 @@ impl World<'_> {
         if !warp.fills.is_empty() {
             let at = |&(slot, _): &(u32, bool)| warp.fills.get(&(path.frame.r32 + slot)).copied();
             if let Some(load) = touched.iter().find_map(at) {
-                if let Some(detect) = &mut self.detect {
-                    detect.used_while_loaded(self.current, path.site(), load);
-                }
-                // Strictly the registers are undefined; otherwise the assembler has the thread wait for them.
-                if self.detect.as_ref().is_none_or(|detect| !detect.strict()) {
-                    self.finish_tensor_accesses(warp, true)?;
+                match &mut self.detect {
+                    Some(detect) if detect.strict() => {
+                        detect.used_while_loaded(self.current, path.site(), load);
+                    }
+                    // The assembler sees that a register depends on the load, and has the thread wait.
+                    _ => self.finish_tensor_accesses(warp, true)?,
                 }
             }
         }

@@ -30,11 +30,12 @@ pub struct Shape {
     pub cluster: u32,
     pub shared: u32,
     pub seed: u64,
+    pub strict: bool,
 }
 
 impl Default for Shape {
     fn default() -> Shape {
-        Shape { grid: 1, block: 32, cluster: 0, shared: 0, seed: 1 }
+        Shape { grid: 1, block: 32, cluster: 0, shared: 0, seed: 1, strict: false }
     }
 }
 
@@ -44,7 +45,8 @@ pub fn run(text: &str, shape: &Shape, buffers: &[&[u8]]) -> Run {
         Ok(program) => program,
         Err(error) => panic!("{error}"),
     };
-    let mut machine = Machine::new(Options { seed: shape.seed, ..Options::default() });
+    let mut machine =
+        Machine::new(Options { seed: shape.seed, strict: shape.strict, ..Options::default() });
     let mut addresses = Vec::new();
     for buffer in buffers {
         let address = machine.alloc(buffer.len() as u64, 256).unwrap();
