@@ -38,9 +38,12 @@ impl Arguments {
         self.command.first().map(String::as_str)
     }
 
-    /// What the example is to be called with.
+    /// What the example is to be called with. A `--` behind its name, as `cargo run` wants it, says no more than the name.
     pub fn arguments(&self) -> &[String] {
-        self.command.get(1..).unwrap_or_default()
+        match self.command.get(1..).unwrap_or_default() {
+            [dashes, rest @ ..] if dashes == "--" => rest,
+            all => all,
+        }
     }
 
     /// Whether the list is asked for.
@@ -110,6 +113,18 @@ fn needs(targets: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_example_gets_its_arguments_with_and_without_dashes() {
+        let of = |command: &[&str]| {
+            let command = command.iter().map(|&word| word.to_owned()).collect();
+            Arguments { list: false, json: false, command }.arguments().join(" ")
+        };
+        assert_eq!(of(&["ring"]), "");
+        assert_eq!(of(&["ring", "--seed", "1"]), "--seed 1");
+        assert_eq!(of(&["ring", "--", "--seed", "1"]), "--seed 1");
+        assert_eq!(of(&["ring", "--json", "--"]), "--json --");
+    }
 
     #[test]
     fn a_program_s_code_is_ours_and_a_signal_is_told_as_shells_do() {
