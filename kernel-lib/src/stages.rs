@@ -44,6 +44,7 @@ mod slot;
 use core::marker::PhantomData;
 
 use crate::layout::Field;
+use crate::path::Way;
 pub use crate::path::{ByBulk, ByMma, ByPairMma, ByThreads, ByWgmma};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -80,7 +81,7 @@ pub trait Ring: sealed::Sealed + 'static {
 }
 
 /// A way to fill a stage.
-pub trait Fill: sealed::Sealed + 'static {
+pub trait Fill: Way {
     /// What ending the producer proves: nothing is needed where threads fill.
     #[doc(hidden)]
     type Closed<'k, Tag>: RoleReturn + crate::layout::Proof;
@@ -90,7 +91,7 @@ pub trait Fill: sealed::Sealed + 'static {
 }
 
 /// A way to drain a stage.
-pub trait Drain: sealed::Sealed + 'static {
+pub trait Drain: Way {
     /// Whether an asynchronous operation arrives on the empty barrier.
     #[doc(hidden)]
     const ASYNCHRONOUS: bool = false;
@@ -113,13 +114,8 @@ pub trait Drain: sealed::Sealed + 'static {
     note = "rule D6: what reads a stage decides on which barrier, of which CTA, hands it back, so the ring says it in the layout",
     note = "declare the ring as `Stages<N, Data, Fill, {By}>`"
 )]
-pub trait DrainsLike<By>: Drain {}
+pub trait DrainsLike<By: Way>: Drain {}
 
-impl sealed::Sealed for ByThreads {}
-impl sealed::Sealed for ByBulk {}
-impl sealed::Sealed for ByMma {}
-impl sealed::Sealed for ByPairMma {}
-impl sealed::Sealed for ByWgmma {}
 impl Fill for ByThreads {
     type Closed<'k, Tag> = ();
     const ASYNCHRONOUS: bool = false;

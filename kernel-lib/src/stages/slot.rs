@@ -233,13 +233,13 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// # PTX
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
-    pub fn fence_proxy_async<T, Fenced>(
+    pub fn fence_proxy_async<T>(
         self, // B1, B2: the accesses are fenced; go on with the stage that this returns
         set: &mut T,
-    ) -> Slot<'k, Tag, R, S, Fenced>
+    ) -> Slot<'k, Tag, R, S, State::Fenced>
     where
         T: SameSet<S>,
-        State: ProxyFence<Fenced>,
+        State: ProxyFence,
     {
         let _ = set;
         ptx::fence::fence_proxy_async_in::<SharedCta>();
@@ -253,16 +253,16 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
     #[allow(clippy::type_complexity)]
-    pub fn fence_proxy_async_with<T, Fenced, Other, D, Before, After>(
+    pub fn fence_proxy_async_with<T, Other, D, Before>(
         self, // B1, B2: the accesses are fenced; go on with what this returns
         set: &mut T,
         staging: StagingBuffer<'k, Other, D, S, Before>,
-    ) -> (Slot<'k, Tag, R, S, Fenced>, StagingBuffer<'k, Other, D, S, After>)
+    ) -> (Slot<'k, Tag, R, S, State::Fenced>, StagingBuffer<'k, Other, D, S, Before::Fenced>)
     where
         T: SameSet<S>,
         D: BulkTile,
-        State: ProxyFence<Fenced>,
-        Before: ProxyFence<After>,
+        State: ProxyFence,
+        Before: ProxyFence,
     {
         let _ = set;
         ptx::fence::fence_proxy_async_in::<SharedCta>();
@@ -416,7 +416,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         self, // B2: go on with the stage that this returns
     ) -> Slot<'k, Tag, R, S, ReadFenced>
     where
-        State: ProxyFence<ReadFenced>,
+        State: ProxyFence<Fenced = ReadFenced>,
     {
         self.become_state()
     }
