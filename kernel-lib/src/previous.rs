@@ -130,7 +130,9 @@ impl<T: Element> MayDepend for ReadOnly<T> {
     }
 }
 
-impl<T: Element, const FROM: u32, const TO: u32, S> MayDepend for protocol::Mailbox<T, FROM, TO, S> {
+impl<T: Element, const FROM: u32, const TO: u32, S> MayDepend
+    for protocol::Mailbox<T, FROM, TO, S>
+{
     type Behind = Self;
     #[inline(always)]
     unsafe fn behind(self) -> Self {

@@ -67,7 +67,9 @@ use crate::ptx::{fence, ld, mbarrier, shared, sreg};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Relaxed, Release};
-use crate::token::{Brand, Finished, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, sealed};
+use crate::token::{
+    Brand, Finished, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
+};
 
 /// Bytes of an answer.
 const ANSWER: u32 = 16;
@@ -157,7 +159,10 @@ impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     note = "rule C9: each answer is handed back by as many arrivals as the field `Takeover<DEPTH, FOLLOWERS>` says: take a tuple of that \
             many followers (one to four), and let each set of threads that needs the tiles have one"
 )]
-#[expect(private_bounds, reason = "followers come from `split`, and which tuples are theirs no other crate says")]
+#[expect(
+    private_bounds,
+    reason = "followers come from `split`, and which tuples are theirs no other crate says"
+)]
 pub trait Followers<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>:
     At<'k, Tag, DEPTH, FOLLOWERS, CTAS>
 {

@@ -20,7 +20,12 @@ use crate::staging::{HandBack, StagingBuffer};
 use crate::tile::{BulkTile, Elements};
 use crate::token::{Brand, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed};
 
-use super::{ByBulk, ByThreads, Drain, Fills, MBARRIER, Ring, all_peers, arrive_for_the_set};
+use super::{
+    ByBulk, ByThreads, Drain, Fills, MBARRIER, Ring, ThreadsHandBack, all_peers, arrive_for_the_set,
+};
+
+/// What fills a stage next that threads hand back.
+type Refill<R> = <<R as Ring>::Drain as Drain>::Refill<<R as Ring>::Fill>;
 
 /// One stage, held by one side, in a state of [`crate::path`].
 #[must_use = "a stage that is not handed on stops the ring"]
@@ -359,7 +364,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         set: &mut T,
     ) where
         T: SameSet<S>,
-        State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
+        R::Drain: ThreadsHandBack,
+        State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
     {
         if R::PEERS == 1 && T::THREADS == R::Drain::ARRIVALS * WARP {
             // SAFETY: all lanes of the warp have waited for the stage when one arrives; what the warps of the set have to do with
@@ -425,7 +431,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
 impl<Tag, R: Ring, S, State> sealed::Sealed for Slot<'_, Tag, R, S, State> {}
 impl<Tag, R: Ring, S: Set, State> HandBack<S> for Slot<'_, Tag, R, S, State>
 where
-    State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
+    R::Drain: ThreadsHandBack,
+    State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
 {
     #[inline(always)]
     unsafe fn arrival(self) -> impl FnOnce() {
