@@ -185,7 +185,7 @@ fn functions(text: &str, module: &str) -> Vec<Function> {
 }
 
 /// The type that an `impl` header is about; none for implementations of traits.
-fn type_of(header: &str) -> Option<String> {
+pub fn type_of(header: &str) -> Option<String> {
     let header = header.trim_start_matches("unsafe ").strip_prefix("impl")?;
     let rest = if header.starts_with('<') {
         let mut depth = 0;
@@ -214,7 +214,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// All source files of the library, with the paths of their modules.
-fn modules() -> Vec<(PathBuf, String)> {
+pub fn modules() -> Vec<(PathBuf, String)> {
     let source = root().join("kernel-lib/src");
     let mut files = Vec::new();
     let mut folders = vec![source.clone()];
@@ -244,7 +244,7 @@ fn modules() -> Vec<(PathBuf, String)> {
     files.iter().map(|path| (path.clone(), module(path))).collect()
 }
 
-fn read(path: &Path) -> String {
+pub fn read(path: &Path) -> String {
     fs::read_to_string(path)
         .unwrap_or_else(|error| panic!("cannot read `{}`: {error}", path.display()))
 }

@@ -12,6 +12,7 @@ mod diagnostic;
 mod index;
 mod page;
 mod rules;
+mod transitions;
 
 use std::collections::BTreeSet;
 
