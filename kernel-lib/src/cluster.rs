@@ -58,7 +58,7 @@ use crate::scope::{Cluster, Scope};
 use crate::sem::{Acquire, Relaxed, Release};
 use crate::shared_access::{check, write};
 use crate::tile::{Element, Elements, Linear, StageData};
-use crate::token::{Brand, Cta, Finished, Marks, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Brand, Cta, ExchangeOf, Finished, Marks, SameSet, Set, StaysWithItsThreads};
 
 /// `N` elements of `T` in each of the `CTAS` CTAs of a cluster, for all of them to read: a field of a layout, at most one
 /// in each.
@@ -79,7 +79,7 @@ unsafe impl<T: Element, const N: usize, const CTAS: u32> Field for PeerExchange<
     const ARRIVES_ON_CLUSTER: bool = true;
     const REMOTE_BARRIERS: bool = false;
     type Part<'k, Tag> = PeerPart<'k, Tag, T, N, CTAS>;
-    type Closed<'k, Tag> = Finished<'k, Tag>;
+    type Closed<'k, Tag> = Finished<'k, ExchangeOf<Tag>>;
     #[inline(always)]
     unsafe fn init(_: Addr<SharedCta>, _: u32) {}
     #[inline(always)]
@@ -253,7 +253,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     pub fn close<U>(
         self, // F2, F3: behind the last wait there is only the exit
         set: &mut U,
-    ) -> Finished<'k, Tag>
+    ) -> Finished<'k, ExchangeOf<Tag>>
     where
         U: SameSet<S>,
         State: NotAwaited,

@@ -51,7 +51,7 @@ use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Release};
 use crate::tile::StageData;
-use crate::token::{Finished, RoleReturn, Set, sealed};
+use crate::token::{FillsOf, Finished, RoleReturn, Set, sealed};
 
 pub use ends::{Attempt, Consumer, Producer, StagesPart};
 pub use fills::Fills;
@@ -125,7 +125,7 @@ impl Fill for ByThreads {
     const ASYNCHRONOUS: bool = false;
 }
 impl Fill for ByBulk {
-    type Closed<'k, Tag> = Finished<'k, Tag>;
+    type Closed<'k, Tag> = Finished<'k, FillsOf<Tag>>;
     const ASYNCHRONOUS: bool = true;
 }
 impl Drain for ByThreads {

@@ -22,7 +22,7 @@ use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
 use crate::shared_access::{check, pack, write_chunk};
 use crate::tile::{BulkTile, Tile};
-use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads, sealed};
+use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads, StoresOf, sealed};
 
 /// A staging buffer of the tile `T`: a field of a layout.
 pub struct Staging<T>(PhantomData<T>);
@@ -34,7 +34,7 @@ unsafe impl<T: BulkTile> Field for Staging<T> {
     const ALIGN: u32 = 1024;
     const REMOTE_BARRIERS: bool = false;
     type Part<'k, Tag> = StagingPart<'k, Tag, T>;
-    type Closed<'k, Tag> = Finished<'k, Tag>;
+    type Closed<'k, Tag> = Finished<'k, StoresOf<Tag>>;
     #[inline(always)]
     unsafe fn init(_: Addr<SharedCta>, _: u32) {}
     #[inline(always)]
@@ -196,7 +196,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     pub fn finish<U>(
         self, // B9: after this no bulk store is begun
         set: &mut U,
-    ) -> Finished<'k, Tag>
+    ) -> Finished<'k, StoresOf<Tag>>
     where
         U: SameSet<S>,
         State: EndsStaging,

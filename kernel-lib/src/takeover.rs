@@ -67,7 +67,9 @@ use crate::ptx::{fence, ld, mbarrier, shared, sreg};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Relaxed, Release};
-use crate::token::{Brand, Finished, Marks, SameSet, Set, SingleThread, StaysWithItsThreads};
+use crate::token::{
+    Brand, Finished, Marks, RequestsOf, SameSet, Set, SingleThread, StaysWithItsThreads,
+};
 
 /// Bytes of an answer.
 const ANSWER: u32 = 16;
@@ -108,7 +110,7 @@ unsafe impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Field
     };
     const ASKS: u32 = CTAS;
     type Part<'k, Tag> = TakeoverPart<'k, Tag, DEPTH, FOLLOWERS, CTAS>;
-    type Closed<'k, Tag> = Finished<'k, Tag>;
+    type Closed<'k, Tag> = Finished<'k, RequestsOf<Tag>>;
 
     #[inline(always)]
     unsafe fn init(base: Addr<SharedCta>, _: u32) {
@@ -417,7 +419,7 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
     pub fn finish<U>(
         self, // B9: after this nothing is asked for
         thread: &mut U,
-    ) -> Finished<'k, Tag>
+    ) -> Finished<'k, RequestsOf<Tag>>
     where
         U: SameSet<S>,
         State: NothingIsLeft,
@@ -432,7 +434,7 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
     pub fn ask_until_refused<U>(
         self, // F8: asks behind each answer but the last
         thread: &mut U,
-    ) -> Finished<'k, Tag>
+    ) -> Finished<'k, RequestsOf<Tag>>
     where
         U: SameSet<S> + SingleThread,
         State: MayAsk,

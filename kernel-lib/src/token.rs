@@ -10,6 +10,7 @@
 //!
 //! Tokens are `!Send`: a role's closure must be `Send`, so it cannot capture another set's token.
 
+mod closes;
 mod exit;
 mod roles;
 mod set;
@@ -19,7 +20,13 @@ use core::marker::PhantomData;
 use crate::layout::{Claimed, Layout};
 use crate::{ptx, require};
 
-pub use exit::{Closes, Exit, Finished, Joined, PeersJoined, ProofOf};
+pub use closes::{Closes, ExchangeOf, FillsOf, RequestsOf, StoresOf};
+#[doc(hidden)]
+pub use closes::{
+    ExchangeClosed, FieldIsLeft, Nothing, Places, RingFinished, StagingFinished, StandsFor,
+    TakeoverRefused, TensorMemoryFreed,
+};
+pub use exit::{Exit, Finished, Joined, PeersJoined, ProofOf};
 pub use roles::{
     AtPosition, Role, RolePosition, RoleReturn, RoleSpec, Roles, Thread, Warp, WarpRole, Warpgroup,
     WarpgroupRole, warp, warpgroup,

@@ -6,7 +6,7 @@ use fixture::*;
 
 use baton::token::{Finished, RoleReturn};
 
-fn forge<'k>() -> Finished<'k, smem::c> {
+fn forge<'k>() -> Finished<'k, StoresOf<smem::c>> {
     RoleReturn::conjure()
 }
 
