@@ -14,6 +14,7 @@ mod closes;
 mod exit;
 mod roles;
 mod set;
+mod warps;
 
 use core::marker::PhantomData;
 
@@ -32,6 +33,9 @@ pub use roles::{
     WarpgroupRole, warp, warpgroup,
 };
 pub use set::{FourWarps, SameSet, Set, SingleThread};
+pub use warps::Warps;
+#[doc(hidden)]
+pub use warps::{AreThreads, Before, RoleSize};
 
 /// Makes the lifetime `'k` of one run of one kernel invariant, so that nothing of one kernel fits another.
 pub(crate) type Brand<'k> = PhantomData<fn(&'k ()) -> &'k ()>;

@@ -13,6 +13,13 @@ use super::Finished;
 ///
 /// # Safety
 /// `Self` is `L::Closed<'k>`.
+#[diagnostic::on_unimplemented(
+    message = "the exit takes a tuple of proofs, and `{Self}` is none",
+    label = "not a tuple",
+    note = "rules B9 and D8: a CTA exits with a proof for each field that bulk copies, matrix instructions or peers use (PTX ISA 9.7.9.25.2, \
+            9.7.16.7.1)",
+    note = "write `exit((proof,))` for one proof, `exit((first, second))` for two, in the order of the fields, and `exit(())` for none"
+)]
 pub unsafe trait Closes<'k, L> {}
 // SAFETY: each place of one tuple has the type of that place in the other, and both have as many.
 unsafe impl<'k, L: crate::layout::Layout, P> Closes<'k, L> for P
@@ -31,13 +38,6 @@ where
 }
 
 /// A tuple of at most eight, place by place; [`Nothing`] stands behind its end.
-#[diagnostic::on_unimplemented(
-    message = "the exit takes a tuple of proofs, and `{Self}` is none",
-    label = "not a tuple",
-    note = "rules B9 and D8: a CTA exits with a proof for each field that bulk copies, matrix instructions or peers use (PTX ISA 9.7.9.25.2, \
-            9.7.16.7.1)",
-    note = "write `exit((proof,))` for one proof, `exit((first, second))` for two, in the order of the fields, and `exit(())` for none"
-)]
 #[doc(hidden)]
 pub trait Places: tuples::Sealed {
     type At0;
@@ -62,6 +62,7 @@ mod tuples {
 macro_rules! places {
     ($(($($proof:ident $at:ident),*) ($($behind:ident),*);)*) => {$(
         impl<$($proof),*> tuples::Sealed for ($($proof,)*) {}
+        #[diagnostic::do_not_recommend]
         impl<$($proof),*> Places for ($($proof,)*) {
             $(type $at = $proof;)*
             $(type $behind = Nothing;)*
