@@ -10,6 +10,7 @@
 mod corpus;
 mod diagnostic;
 mod index;
+mod messages;
 mod page;
 mod rules;
 
@@ -153,4 +154,15 @@ fn the_page_of_mnemonics_is_up_to_date() {
 #[test]
 fn the_table_of_facts_is_up_to_date() {
     golden("kernel-lib/src/facts.md", &index::facts());
+}
+
+#[test]
+fn each_message_names_a_rule_and_says_what_to_write() {
+    let wrong = messages::wrong();
+    assert!(wrong.is_empty(), "{} messages:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_page_of_messages_is_up_to_date() {
+    golden("docs/diagnostics.md", &messages::page());
 }
