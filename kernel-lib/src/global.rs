@@ -43,7 +43,8 @@ impl<T, W> Copy for ReadOnly<T, W> {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may be written while the kernel runs",
     label = "not read-only for the whole launch",
-    note = "rule A10: `ld.global.nc` and textures read through a cache that is outside the memory model, so what the kernel, or a grid that \
+    note = "rule A10: `ld.global.nc` and textures read through a cache that is outside the memory model, so what the kernel, or a \
+            grid that \
             it overlaps, writes may never be seen (PTX ISA 8.6, ld.global.nc)",
     note = "take the array as `ReadOnly<T>`, which the host lends by `&`; or read it with `.get(…)`"
 )]
@@ -150,7 +151,8 @@ pub enum TheMaps {}
     message = "the elements of this array do not belong to the threads of `{Self}`",
     label = "belongs to `{O}`",
     note = "rule A13: each plain element has one owner, and the array's type says which threads they are: `GlobalPtr<T>` is dealt \
-            out by the whole CTA, `GlobalPtr<T, TheWarp<I>>` and `GlobalPtr<T, TheWarpgroup<I>>` in the role at position `I`"
+            out by the whole CTA, `GlobalPtr<T, TheWarp<I>>` and `GlobalPtr<T, TheWarpgroup<I>>` in the role at position `I`",
+    note = "take an array whose type names the threads that use it here"
 )]
 pub unsafe trait Owns<O>: Set {}
 // SAFETY: there is one such set.
@@ -204,7 +206,7 @@ impl<T: Element, O> GlobalPtr<T, O> {
     /// owners.
     #[inline(always)]
     pub fn partition<S: Owns<O>>(
-        self, // A13: dealt out once; a `Takeover`'s work deals out the elements of other CTAs: `work.partition(&mut w, &mut array)`
+        self, // A13: an array is dealt out once; call `work.partition(&mut w, &mut array)` for the elements that a `Takeover` brings
         set: &S,
     ) -> Partition<T> {
         // SAFETY: this CTA is the one of its index, and the array is consumed.

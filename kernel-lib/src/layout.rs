@@ -181,13 +181,13 @@ pub const fn one_field_of_tensor_memory(fields: &[(u32, bool)]) -> u32 {
         if columns != 0 {
             require(
                 found == 0 || paired == pair,
-                "rule D10: a kernel uses one `cta_group`, and the layout has tensor memory of a single CTA (`cta_group::1`) and of a pair \
-                 (`cta_group::2`)",
+                "rule D10: a kernel uses one `cta_group`, and the layout has tensor memory of a single CTA (`cta_group::1`) and \
+                 of a pair (`cta_group::2`): leave one of the fields out",
             );
             require(
                 found == 0,
-                "rule D9: tensor memory is allocated once, by the claim, which then gives up the permit; so one field of the layout has all \
-                 accumulators",
+                "rule D9: tensor memory is allocated once, by the claim, which then gives up the permit; so one field of the \
+                 layout has all accumulators: make them one `Accs<N, ROWS, COLS>`",
             );
             found = columns;
             paired = pair;
@@ -207,14 +207,15 @@ pub const fn cluster_of(fields: &[(u32, bool)]) -> u32 {
         if ctas != 0 {
             require(
                 found == 0 || found == ctas,
-                "rule F3: the fields of the layout span clusters of different numbers of CTAs, and a kernel is launched in clusters of one",
+                "rule F3: the fields of the layout span clusters of different numbers of CTAs, and a kernel is launched in \
+                 clusters of one number: give all fields the same",
             );
             found = ctas;
         }
         require(
             !(arrives && arrives_too),
             "rule F2: a cluster has one barrier, whose arrivals and waits take turns; so one field of the layout is an exchange \
-             between peers",
+             between peers: leave one of them out, or exchange through a `Relay`",
         );
         arrives |= arrives_too;
         i += 1;
@@ -229,8 +230,9 @@ pub const fn one_field_that_asks(fields: &[u32]) -> u32 {
     while i < fields.len() {
         require(
             asks == 0 || fields[i] == 0,
-            "rule F8: a request for another cluster's work behind one that was seen to fail is undefined, and of two takeovers each would see \
-             its own failures; so one field of the layout asks, and all sets of threads follow it",
+            "rule F8: a request for another cluster's work behind one that was seen to fail is undefined, and of two takeovers \
+             each would see \
+             its own failures; so one field of the layout asks: declare one takeover with as many followers as sets of threads need its answers",
         );
         asks += fields[i];
         i += 1;

@@ -154,13 +154,13 @@ impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> 
     type Fill = F;
     type Drain = R;
     const STAGES: u32 = {
-        require(N >= 1, "a ring has at least one stage");
+        require(N >= 1, "rule C10: a ring has at least one stage: write 1 or more");
         N
     };
     const PEERS: u32 = {
         require(
             D::CTAS == 1 || F::ASYNCHRONOUS,
-            "only bulk copies fill the stages of all CTAs of a cluster: fill the ring `ByBulk`",
+            "rule B6: only bulk copies fill the stages of all CTAs of a cluster: fill the ring `ByBulk`",
         );
         D::CTAS
     };

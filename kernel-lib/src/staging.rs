@@ -54,7 +54,7 @@ impl<'k, Tag, T: BulkTile> StagingPart<'k, Tag, T> {
     /// Opens the buffer for the set that will write it and store it.
     #[inline(always)]
     pub fn open<S: Set>(
-        self, // B10: one set writes the buffer and stores it
+        self, // B10: one set writes the buffer and stores it; go on with the buffer that this returns
         set: &mut S,
     ) -> StagingBuffer<'k, Tag, T, S, Written> {
         let _ = set;
@@ -123,7 +123,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// panel and `cp.async.bulk.commit_group`. PTX 8.0, sm_90 (ISA 9.7.9.25.5, 9.7.9.25.3).
     #[inline(always)]
     pub fn store<U>(
-        self, // B7: the buffer belongs to the copy now
+        self, // B7: the buffer belongs to the copy now; go on with the one that this returns
         set: &mut U,
         to: TileAt<T, Store>,
     ) -> StagingBuffer<'k, Tag, T, S, InFlight>
@@ -146,7 +146,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// As `store`, and `mbarrier.arrive.release.cta.shared::cta.b64` by the leader before the copies.
     #[inline(always)]
     pub fn store_and_release<U, H>(
-        self, // B7: the buffer belongs to the copy now
+        self, // B7: the buffer belongs to the copy now; go on with the one that this returns
         set: &mut U,
         to: TileAt<T, Store>,
         read: H, // A9: it is the producer's now
@@ -194,7 +194,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// `cp.async.bulk.wait_group.read 0` by the leader; nothing where `wait_group_read` was the last step.
     #[inline(always)]
     pub fn finish<U>(
-        self, // B9: after this no bulk store is begun
+        self, // B9: after this no bulk store is begun; pass the proof to the exit
         set: &mut U,
     ) -> Finished<'k, StoresOf<Tag>>
     where
@@ -265,13 +265,17 @@ where
         let chunk = const {
             require(
                 S::THREADS as usize == ROWS,
-                "rule A13: each thread of the set owns one row, so the tile has as many rows as the set has threads",
+                "rule A13: each thread of the set owns one row, so the tile has as many rows as the set has threads: choose its \
+                 `ROWS` so",
             );
             require(
                 N > 0 && (N * size_of::<E>()) % 16 == 0,
-                "a thread writes its row in steps of 16 bytes",
+                "rule D14: a thread writes its row in steps of 16 bytes: choose `N` so",
             );
-            require(N <= COLS, "rule D14: a thread writes at most the row of the tile");
+            require(
+                N <= COLS,
+                "rule D14: a thread writes at most the row of the tile: put less at once",
+            );
             16 / size_of::<E>()
         };
         // Not `col + N`: the sum could wrap.

@@ -110,7 +110,7 @@ impl<'k, L: Layout, const THREADS: u32> RootToken<'k> for Cta<'k, L, THREADS> {
     const THREADS: u32 = {
         require(
             THREADS > 0 && THREADS <= 1024 && THREADS % WARP == 0,
-            "a CTA has 32 to 1024 threads, whole warps",
+            "rule F1: a CTA has 32 to 1024 threads, whole warps: round the number in the type of `Cta`",
         );
         THREADS
     };
@@ -128,7 +128,7 @@ impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
     /// and a CTA barrier to every thread: no part exists before that (rules C1, C2, D8, D9).
     #[inline(always)]
     pub fn claim(
-        self, // C2: shared memory is claimed once
+        self, // C2: shared memory is claimed once; go on with the CTA and the parts that this returns
     ) -> (Cta<'k, Claimed<L>, THREADS>, L::Parts<'k>) {
         let mut cta = Cta(PhantomData, PhantomData, PhantomData);
         // SAFETY: the token of the unclaimed layout is consumed, and there is one for each thread; all of them
@@ -144,7 +144,7 @@ impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
     label = "claim first",
     note = "rule C1: barriers are used only after `mbarrier.init` was made visible to every thread and to the async proxy \
             (PTX ISA 9.7.13.15.9)",
-    note = "`let (cta, parts) = cta.claim();` does that, and gives the parts that the roles use"
+    note = "write `let (cta, parts) = cta.claim();`, which does that, and gives the parts that the roles use"
 )]
 pub trait IsClaimed: sealed::Sealed {
     /// The layout.
@@ -164,7 +164,7 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     /// drained.
     #[inline(always)]
     pub fn roles<R: Roles<'k, THREADS>>(
-        self, // F1: each role has a token of its own threads, and none has the CTA's
+        self, // F1: each role has a token of its own threads, and none has the CTA's; go on with what this returns
         roles: R,
     ) -> (Joined<'k, L, THREADS>, R::Returns)
     where
@@ -177,7 +177,8 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
 
     /// Keeps the CTA together: for kernels in which all threads do the same.
     #[inline(always)]
-    pub fn join(self, // F1: the threads of the CTA stay together
+    pub fn join(
+        self, // F1: the threads of the CTA stay together; go on with what this returns
     ) -> Joined<'k, L, THREADS>
     where
         L: IsClaimed,

@@ -107,7 +107,8 @@ use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP,
 #[diagnostic::on_unimplemented(
     message = "`wgmma` is issued by a warpgroup together, and `{Self}` is not one",
     label = "needs the token of a warpgroup",
-    note = "rule E4: `wgmma.fence`, `mma_async`, `commit_group` and `wait_group` are `.sync.aligned` instructions of all 128 threads of a \
+    note = "rule E4: `wgmma.fence`, `mma_async`, `commit_group` and `wait_group` are `.sync.aligned` instructions of all 128 \
+            threads of a \
             warpgroup, which hold the product together (PTX ISA 9.7.15)",
     note = "give the role four warps: `warpgroup(move |mut wg| …)`"
 )]
@@ -225,7 +226,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// writes them before: the zeros of a new product too.
     #[inline(always)]
     pub fn fence<T>(
-        mut self, // E1: nobody touches the registers between the fence and the instructions
+        mut self, // E1: nobody touches the registers between the fence and the instructions; go on with the product that this returns
         warpgroup: &mut T,
     ) -> Product<D, S, WgmmaFenced>
     where
@@ -273,7 +274,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// `wgmma.commit_group.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.2).
     #[inline(always)]
     pub fn commit_group<T, G>(
-        self, // E2: only a wait gives the registers back
+        self, // E2: only a wait gives the registers back; go on with the product that this returns
         warpgroup: &mut T,
         read: G, // E3: only a wait gives the stages back
     ) -> Product<D, S, Committed, Flight::Next>
@@ -348,8 +349,9 @@ impl<V: Sums, const L: usize, S: Set, State, Flight> Product<[V; L], S, State, F
 #[diagnostic::on_unimplemented(
     message = "`wgmma` does not multiply `{Self}` by `{B}`",
     label = "types do not fit",
-    note = "rule D14: bf16, f16 and f32 (as tf32) are multiplied by their own type; e4m3 and e5m2 also one by the other, and so are u8 and i8 \
-            (PTX ISA 9.7.15.2)"
+    note = "rule D14: bf16, f16 and f32 (as tf32) are multiplied by their own type; e4m3 and e5m2 also one by the other, and so \
+            are u8 and i8 (PTX ISA 9.7.15.2)",
+    note = "give both operands types that go together"
 )]
 pub trait Times<B: Element>: Element {
     /// The instruction's types.
@@ -390,7 +392,7 @@ factors! {
     note = "rule D14: a warpgroup multiplies a 64 × K tile by an N × K tile of the same type: bf16, f16 or f32 (as tf32) into \
             `[f32; N / 2]`; e4m3 and e5m2 too, also one by the other; u8 and i8, also one by the other, into `[i32; N / 2]`; f16, e4m3 and \
             e5m2 also into `[f16x2; N / 4]` (PTX ISA 9.7.15.2)",
-    note = "a stage for it is `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
+    note = "make the stage `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
 )]
 pub unsafe trait Multiplies<D> {
     /// The kind of the instructions.
@@ -448,7 +450,8 @@ loaded_for_all! {
 const fn registers_of(length: usize, sums: usize, n: usize) {
     require(
         2 * length * sums == n,
-        "rule D14: a product of 64 × N is `N / 2` sums in each thread of the warpgroup, two in a register of f16, and B's tile has N rows",
+        "rule D14: a product of 64 × N is `N / 2` sums in each thread of the warpgroup, two in a register of f16, and B's tile \
+         has N rows: write the registers as `[f32; N / 2]`",
     );
 }
 
@@ -517,7 +520,7 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
         const {
             require(
                 2 * L * V::COUNT == N,
-                "rule D14: the staging buffer has the shape of the product, 64 × N",
+                "rule D14: the staging buffer has the shape of the product, 64 × N: make it `Tile<_, 64, N>`",
             )
         };
         let rank = warpgroup.rank();

@@ -31,7 +31,7 @@ impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
     /// The two ends. Which set of threads holds an end follows from its first use.
     #[inline(always)]
     pub fn split<P: Set, C: Set, const N: u32>(
-        self, // C2: a ring is split once, so each end exists once for each thread
+        self, // C2: a ring is split once, so each end exists once for each thread; hand the ends to their roles
     ) -> (Producer<'k, Tag, R, P, N>, Consumer<'k, Tag, R, C, N>)
     where
         R: RingOf<N>,
@@ -94,7 +94,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
     /// B9). Costs nothing where threads fill the ring.
     #[inline(always)]
     pub fn finish<T: SameSet<S>>(
-        self, // B9: after this no bulk copy is begun
+        self, // B9: after this no bulk copy is begun; return the proof from the role
         set: &mut T,
     ) -> <R::Fill as Fill>::Closed<'k, Tag> {
         let _ = set;
@@ -197,7 +197,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
     /// The stage if the last `try_wait` said that its phase has completed, else the question again.
     #[inline(always)]
     pub fn completed(
-        self, // C5: the answer is used once
+        self, // C5: the answer is used once; go on with what this returns
     ) -> Result<Slot<'k, Tag, R, S, Full>, Self> {
         if self.complete { Ok(self.consumer.take()) } else { Err(self) }
     }
@@ -205,7 +205,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
     /// Asks again.
     #[inline(always)]
     pub fn try_wait<T: SameSet<S>>(
-        mut self, // C5: the new answer stands for the old one
+        mut self, // C5: the new answer stands for the old one; go on with what this returns
         set: &mut T,
     ) -> Self {
         let _ = set;

@@ -110,7 +110,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// sm_90 (ISA 9.7.9.25.5).
     #[inline(always)]
     pub fn load<T, Source>(
-        self, // B6: the stage belongs to the copies now
+        self, // B6: the stage belongs to the copies now; take the next one from `acquire`
         thread: &mut T,
         from: Source,
     ) -> Loaded<'k, Tag, R, S>
@@ -163,7 +163,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `cp.async.cg.shared::cta.global` for each chunk, then `cp.async.commit_group`, PTX 7.0, sm_80 (ISA *cp.async*).
     #[inline(always)]
     pub fn copy<T, W>(
-        self, // B8: the stage comes back from `wait_copies`
+        self, // B8: the copies have the stage; go on with what `wait_copies` returns
         set: &mut T,
         source: ReadOnly<<R::Data as Elements>::Element, W>,
         mut from: impl FnMut(u32) -> u64,
@@ -178,7 +178,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             let chunk = 16 / size_of::<<R::Data as Elements>::Element>() as u32;
             require(
                 <R::Data as Elements>::LEN % chunk == 0 && <R::Data as Elements>::CHUNKED,
-                "a stage that `cp.async` fills is a multiple of 16 bytes",
+                "rule D14: a stage that `cp.async` fills is a multiple of 16 bytes: round its length",
             );
             chunk
         };
@@ -275,7 +275,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13).
     #[inline(always)]
     pub fn publish<T>(
-        self, // A9: the stage is the consumer's now
+        self, // A9: the stage is the consumer's now; take the next one from `acquire`
         set: &mut T,
     ) where
         T: SameSet<S>,
@@ -326,11 +326,12 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             let size = size_of::<<R::Data as Elements>::Element>();
             require(
                 N > 0 && (N * size) % 16 == 0 && N <= <R::Data as Elements>::LEN as usize,
-                "rule D14: a thread reads a stage in steps of 16 bytes, at most all of it",
+                "rule D14: a thread reads a stage in steps of 16 bytes, at most all of it: choose `N` so",
             );
             require(
                 <R::Data as Elements>::CHUNKED,
-                "rule D14: the first of two parts of a stage is a multiple of 16 bytes, where threads read it in such steps",
+                "rule D14: the first of two parts of a stage is a multiple of 16 bytes, where threads read it in such steps: \
+                 round its length, or read with `get`",
             );
             16 / size
         };
@@ -355,7 +356,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `mbarrier.arrive.release.cluster.shared::cluster.b64 _` on the barrier of each (rules C7, C11).
     #[inline(always)]
     pub fn release<T>(
-        self, // A9: the stage is the producer's now
+        self, // A9: the stage is the producer's now; take the next one from `wait`
         set: &mut T,
     ) where
         T: SameSet<S>,
@@ -384,7 +385,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `.multicast::cluster` where peers fill the stage too.
     #[inline(always)]
     pub fn release_by_commit<T>(
-        self, // D6: only the commit hands the stage back
+        self, // D6: the commit hands the stage back; take the next one from `wait`
         thread: &mut T,
     ) where
         T: SameSet<S> + SingleThread,

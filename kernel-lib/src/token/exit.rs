@@ -37,7 +37,7 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// spans a cluster, waits for the peers (rule F3).
     #[inline(always)]
     pub fn exit<P>(
-        mut self, // B9: a CTA exits once, after everything that uses its memory has ended
+        mut self, // B9: a CTA exits once, after everything that uses its memory has ended; return what this returns
         closed: P,
     ) -> Exit<'k>
     where
@@ -66,12 +66,13 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// `barrier.cluster.wait.acquire.aligned`.
     #[inline(always)]
     pub fn join_peers(
-        mut self, // D13: the CTA goes on behind the barrier of the cluster
+        mut self, // D13: the CTA goes on behind the barrier of the cluster; go on with what this returns
     ) -> PeersJoined<'k, Claimed<L>, THREADS> {
         const {
             require(
                 !L::ARRIVES_ON_CLUSTER,
-                "rule F2: an exchange between peers arrives on the cluster's barrier; its `close` and the exit come behind its last wait",
+                "rule F2: an exchange between peers arrives on the cluster's barrier; its `close` and the exit come behind its \
+                 last wait: leave `join_peers` out",
             );
         };
         if L::COLUMNS != 0 {
@@ -94,7 +95,7 @@ impl<'k, L: Layout, const THREADS: u32> PeersJoined<'k, Claimed<L>, THREADS> {
     /// Ends the kernel; see [`Joined::exit`].
     #[inline(always)]
     pub fn exit<P>(
-        self, // B9: a CTA exits once, after everything that uses its memory has ended
+        self, // B9: a CTA exits once, after everything that uses its memory has ended; return what this returns
         closed: P,
     ) -> Exit<'k>
     where

@@ -105,9 +105,11 @@ where
 #[diagnostic::on_unimplemented(
     message = "this role stands at position {I} of the tuple, and its closure takes the token of another position",
     label = "the token of another role",
-    note = "rule F7: a role's barrier has the number and the count that follow from its position in `cta.roles((…))`; two roles with one \
+    note = "rule F7: a role's barrier has the number and the count that follow from its position in `cta.roles((…))`; two roles \
+            with one \
             position would meet at one named barrier (PTX ISA, bar/barrier)",
-    note = "take `Warp<'k, Role<{I}>>` or `Warpgroup<'k, Role<{I}>>`, or leave the type of the token to be inferred: `warp(move |mut w| …)`"
+    note = "take `Warp<'k, Role<{I}>>` or `Warpgroup<'k, Role<{I}>>`, or leave the type of the token to be inferred: `warp(move \
+            |mut w| …)`"
 )]
 pub trait AtPosition<const I: u32>: sealed::Sealed {}
 #[diagnostic::do_not_recommend]
@@ -160,6 +162,7 @@ where
 /// A tuple of roles that together are the warps of a CTA of `THREADS` threads.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of roles",
+    note = "rule F1: each warp of the CTA has one role",
     note = "pass a tuple of `warpgroup(…)` and `warp(…)`, in the order of the warps, one to six roles"
 )]
 pub trait Roles<'k, const THREADS: u32>: tuples::Sealed {
@@ -245,7 +248,7 @@ impl<'k, R: RolePosition> Warp<'k, R> {
     /// `elect.sync _|p, 0xffffffff;` PTX 8.0, sm_90 (ISA 9.7.13.14).
     #[inline(always)]
     pub fn elect<F, T>(
-        self, // F1: the lanes that are not elected have nothing more to do
+        self, // F1: the lanes that are not elected have nothing more to do; put all that one thread does into this closure
         body: F,
     ) -> T
     where

@@ -100,7 +100,7 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     message = "the product of a fragment of `{E}` in {STEPS} steps and `{Self}` does not fit the registers `{D}`",
     label = "shapes or types do not fit",
     note = "rule D14: a warpgroup multiplies 64 × K in registers by an N × K tile of a type that goes with it (PTX ISA 9.7.15.2)",
-    note = "a stage for it is `Tile<bf16, N, K>`, and the fragment has K / 16 steps (K / 8 for f32, K / 32 for types of one byte)"
+    note = "make the stage `Tile<bf16, N, K>`; the fragment has K / 16 steps (K / 8 for f32, K / 32 for types of one byte)"
 )]
 pub unsafe trait MultipliesFragment<E, D, const STEPS: usize> {
     /// The kind of the instructions.
@@ -143,7 +143,7 @@ where
             registers_of(L, V::COUNT, N);
             require(
                 STEPS == steps_of::<E>(K),
-                "rule D14: a fragment has one step for each 32 bytes of B's columns",
+                "rule D14: a fragment has one step for each 32 bytes of B's columns: give it as many",
             );
         };
         let b = descriptor(stage);
@@ -210,7 +210,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn fence_with<T, E, FragmentState, const STEPS: usize>(
-        self, // E1: nobody touches the registers between the fence and the instructions
+        self, // E1: nobody touches the registers between the fence and the instructions; go on with what this returns
         warpgroup: &mut T,
         a: Fragment<E, S, STEPS, FragmentState>,
     ) -> (Product<D, S, WgmmaFenced>, Fragment<E, S, STEPS, WgmmaFenced>)
@@ -236,7 +236,7 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn mma_async<'k, T, D, ProductState, Flight, RingTag, R, RS, SlotState>(
-        self, // E2: only a wait gives the registers of A back
+        self, // E2: only a wait gives the registers of A back; go on with the fragment that `wait_group` returns
         warpgroup: &mut T,
         mut product: Product<D, S, ProductState, Flight>,
         stage: Slot<'k, RingTag, R, RS, SlotState>,
