@@ -66,6 +66,13 @@ pub unsafe trait Field {
 /// # Safety
 /// 1. The fields lie behind each other without overlap, each on its alignment, in `BYTES` bytes.
 /// 2. `init` and `parts` call each field's once, with its own base and columns.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layout of shared memory that waits to be claimed",
+    label = "claimed before, or no layout",
+    note = "rule C2: shared memory is claimed once, since its barriers are initialised once",
+    note = "declare it with `baton::shared! {{ pub struct Smem in smem {{ … }} }}`, and go on with the CTA and the parts that the first \
+            `cta.claim()` returns"
+)]
 pub unsafe trait Layout: 'static {
     /// Bytes of dynamic shared memory.
     const BYTES: u32;

@@ -547,6 +547,16 @@ pub trait HasIssued {}
 )]
 pub trait HasCommitted {}
 
+/// The stage may be an operand of `tcgen05.mma`.
+#[diagnostic::on_unimplemented(
+    message = "this stage is not handed over to be multiplied: it is `{Self}`",
+    label = "not an operand",
+    note = "rules B6, C5 and D6: `tcgen05.mma` reads what the consumer was handed, once, and its commit hands the stage back (PTX ISA \
+            9.7.9.25.2, 9.7.16.6.2)",
+    note = "take the stage from `consumer.wait(&mut t)`, or from a `try_wait` that returned true: `attempt.completed()`"
+)]
+pub trait ReadableByMma {}
+
 /// The stage may be an operand of `wgmma`.
 #[diagnostic::on_unimplemented(
     message = "this stage is not handed over to be read: it is `{Self}`",
@@ -635,7 +645,7 @@ facts! {
     Polled: FillCompleted CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Awaited: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
     ObservedRelaxed: PollConfirmed CopiesLanded FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
-    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByWgmma;
+    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByMma ReadableByWgmma;
     ReadByMma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
     ReadByWgmma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
     Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;

@@ -55,7 +55,7 @@ use crate::token::{FillsOf, Finished, RoleReturn, Set, sealed};
 
 pub use ends::{Attempt, Consumer, Producer, StagesPart};
 pub use fills::Fills;
-pub use slot::{Loaded, Slot};
+pub use slot::{HeldStage, Loaded, Slot};
 
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;

@@ -15,7 +15,7 @@ use crate::global::{Store, TileAt};
 use crate::layout::Field;
 use crate::path::{
     ByBulk, EndsStaging, HandsOnTo, InFlight, ProxyFence, SourceFree, StoreInFlight, Writable,
-    Written,
+    Written, WrittenFenced,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -59,6 +59,43 @@ impl<'k, Tag, T: BulkTile> StagingPart<'k, Tag, T> {
     ) -> StagingBuffer<'k, Tag, T, S, Written> {
         let _ = set;
         StagingBuffer::new(self.base)
+    }
+}
+
+/// A staging buffer that was opened. Nothing implements it: it is here for what the compiler says where an unopened one is used.
+#[diagnostic::on_unimplemented(
+    message = "this staging buffer has not been opened, so no set of threads may use it yet",
+    label = "not opened",
+    note = "rules B10 and A13: one set writes the buffer, stores it and waits for the store (PTX ISA 9.7.9.25.3: a bulk group belongs to the \
+            thread that committed it)",
+    note = "write `let mut staging = buffer.open(&mut set);`, and go on with that"
+)]
+#[doc(hidden)]
+pub trait IsOpen: sealed::Sealed {}
+impl<Tag, T> sealed::Sealed for StagingPart<'_, Tag, T> {}
+
+impl<'k, Tag, T: BulkTile> StagingPart<'k, Tag, T> {
+    /// What an opened buffer does; see [`IsOpen`].
+    #[doc(hidden)]
+    pub fn put<U: Set, V>(&mut self, set: &mut U, col: u32, values: V)
+    where
+        Self: IsOpen,
+    {
+        let _ = (set, col, values);
+        unreachable!()
+    }
+
+    /// What an opened buffer does; see [`IsOpen`].
+    #[doc(hidden)]
+    pub fn fence_proxy_async<U: Set>(
+        self, // B10: one set writes the buffer and stores it; open it first
+        set: &mut U,
+    ) -> StagingBuffer<'k, Tag, T, U, WrittenFenced>
+    where
+        Self: IsOpen,
+    {
+        let _ = set;
+        unreachable!()
     }
 }
 

@@ -146,13 +146,13 @@ impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     /// The end that asks, and a tuple of as many followers as the field says (rule C9): of one follower too,
     /// `let (asker, (follower,)) = tiles.split();`. Which set of threads holds an end follows from its first use.
     #[inline(always)]
-    pub fn split<A: Set, TupleOfFollowersRuleC9>(
+    pub fn split<A: Set, TakeTheFollowersApartAsATupleRuleC9>(
         self, // C2, F8: a takeover is split once, so one end asks; hand its ends to the roles
-    ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, TupleOfFollowersRuleC9)
+    ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, TakeTheFollowersApartAsATupleRuleC9)
     where
-        TupleOfFollowersRuleC9: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
+        TakeTheFollowersApartAsATupleRuleC9: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
     {
-        (Asker::new(self.base, Cursor::start()), TupleOfFollowersRuleC9::of(self.base))
+        (Asker::new(self.base, Cursor::start()), TakeTheFollowersApartAsATupleRuleC9::of(self.base))
     }
 }
 

@@ -31,6 +31,11 @@ pub enum Swizzle {
 }
 
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's kinds of stage",
+        note = "rule D14: where the elements of a stage lie is what the hardware's descriptors say, and the library alone says that they do",
+        note = "use `Tile`, `Linear`, `ToAll` or a pair of them"
+    )]
     pub trait Sealed {}
 }
 

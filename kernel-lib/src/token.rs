@@ -76,6 +76,11 @@ pub(crate) type Marks<T> = PhantomData<fn() -> T>;
 pub const WARP: u32 = 32;
 
 pub(crate) mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's own types, and this trait is theirs alone",
+        note = "rules F1 and A9: what stands for threads, or says how memory was touched last, is true because only the library makes it",
+        note = "take the library's own types: tokens, ends and parts from `cta.claim()` and `cta.roles(…)`, states from `baton::path`"
+    )]
     pub trait Sealed {}
 }
 
@@ -120,16 +125,19 @@ impl<'k, L: Layout, const THREADS: u32> RootToken<'k> for Cta<'k, L, THREADS> {
     }
 }
 
-impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
+impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     /// Prepares the shared memory that the layout declares and hands out its parts.
     ///
     /// Barriers are initialised by one thread, tensor memory is allocated by one warp (and the permit given
     /// up), `fence.mbarrier_init.release.cluster` makes barriers visible to the async proxy where it or a peer reaches them,
     /// and a CTA barrier to every thread: no part exists before that (rules C1, C2, D8, D9).
     #[inline(always)]
-    pub fn claim(
+    pub fn claim<P>(
         self, // C2: shared memory is claimed once; go on with the CTA and the parts that this returns
-    ) -> (Cta<'k, Claimed<L>, THREADS>, L::Parts<'k>) {
+    ) -> (Cta<'k, Claimed<L>, THREADS>, P)
+    where
+        L: Layout<Parts<'k> = P>,
+    {
         let mut cta = Cta(PhantomData, PhantomData, PhantomData);
         // SAFETY: the token of the unclaimed layout is consumed, and there is one for each thread; all of them
         // are here.

@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use crate::dropped::{Accumulator, Hand};
 use crate::path::{
-    AfterThreadSync, BeforeThreadSync, ByMma, Full, LoadUnderWay, Loading, LoadsEnded,
-    MatrixWritable, MmaCompleted, ReadByMma, Ready, Released, StoreUnderWay, StoresEnded, Storing,
+    AfterThreadSync, BeforeThreadSync, ByMma, LoadUnderWay, Loading, LoadsEnded, MatrixWritable,
+    MmaCompleted, ReadByMma, ReadableByMma, Ready, Released, StoreUnderWay, StoresEnded, Storing,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
@@ -14,7 +14,7 @@ use crate::require;
 use crate::scope::Cta as CtaScope;
 use crate::sem::Release;
 use crate::shared_access::check;
-use crate::stages::{DrainsLike, Ring, Slot};
+use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::staging::HandBack;
 use crate::token::{
     Brand, FourWarps, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed,
@@ -77,24 +77,25 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// One `tcgen05.mma.cta_group::1.kind::f16` for each 16 columns of K, PTX 8.6, sm_100a (ISA 9.7.16.10.9). They
     /// are a pipelined pair with each other (same accumulator and shape, ISA 9.7.16.6.2).
     #[inline(always)]
-    pub fn mma<T, RingTag, R, RS>(
+    pub fn mma<T, O, RS>(
         &mut self,
         thread: &mut T,
-        stage: Slot<'k, RingTag, R, RS, Full>,
-    ) -> Slot<'k, RingTag, R, RS, ReadByMma>
+        stage: O,
+    ) -> Slot<'k, O::Tag, O::Ring, RS, ReadByMma>
     where
+        O: HeldStage<'k, Set = RS, State: ReadableByMma>,
         T: SameSet<S> + SameSet<RS> + SingleThread,
         State: MatrixWritable,
-        R: Ring<Drain: DrainsLike<ByMma>>,
-        R::Data: Operands<ROWS, COLS>,
+        O::Ring: Ring<Drain: DrainsLike<ByMma>, Data: Operands<ROWS, COLS>>,
         RS: Set,
     {
         let _ = thread;
+        let stage = stage.slot();
         // SAFETY: one thread; the stage was acquired and its contents are the async proxy's or fenced for it; the
         // accumulator is this thread's, and the instructions into it are issued in order. The stage goes back
         // by this thread's commit, or not at all.
         unsafe {
-            R::Data::issue(self.tensor, stage.data(), self.started);
+            <O::Ring as Ring>::Data::issue(self.tensor, stage.data(), self.started);
             self.started = true;
             stage.read_by_mma()
         }

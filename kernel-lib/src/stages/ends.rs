@@ -9,7 +9,9 @@ use crate::ptx::addr::{Addr, SharedCta};
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::Acquire;
 use crate::tile::Elements;
-use crate::token::{Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads};
+use crate::token::{
+    Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
+};
 
 use super::{Drain, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase_of};
 
@@ -50,6 +52,39 @@ impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
                 field: PhantomData,
             },
         )
+    }
+}
+
+/// A ring that was split. Nothing implements it: it is here for what the compiler says where stages are taken from the ring itself.
+#[diagnostic::on_unimplemented(
+    message = "this ring has not been split, and stages are taken from its ends",
+    label = "not split",
+    note = "rules C2 and C3: each side of a ring keeps the parity of the phases that it waits for, in an end of its own (PTX ISA 9.7.13.15)",
+    note = "write `let (mut filling, mut draining) = ring.split();`, and move each end into its role"
+)]
+#[doc(hidden)]
+pub trait IsSplit: sealed::Sealed {}
+impl<Tag, R> sealed::Sealed for StagesPart<'_, Tag, R> {}
+
+impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
+    /// What the producer's end does; see [`IsSplit`].
+    #[doc(hidden)]
+    pub fn acquire<S: Set>(&mut self, set: &mut S) -> Slot<'k, Tag, R, S, Empty>
+    where
+        Self: IsSplit,
+    {
+        let _ = set;
+        unreachable!()
+    }
+
+    /// What the consumer's end does; see [`IsSplit`].
+    #[doc(hidden)]
+    pub fn wait<S: Set>(&mut self, set: &mut S) -> Slot<'k, Tag, R, S, Full>
+    where
+        Self: IsSplit,
+    {
+        let _ = set;
+        unreachable!()
     }
 }
 

@@ -5,10 +5,10 @@ use core::marker::PhantomData;
 use crate::dropped::{Hand, StageSlot};
 use crate::global::ReadOnly;
 use crate::path::{
-    Acquired, Copied, CopiesLanded, CopiesUnderWay, Copying, FillCompleted, Filling, Full,
-    HandsBackTo, HandsOnTo, HasContents, OpensToTheSet, PollConfirmed, ProxyFence, ReadByMatrix,
-    ReadByMma, ReadFenced, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained, Untouched,
-    VisibleToTheSet, Writable, Written,
+    Acquired, Copied, CopiesLanded, CopiesUnderWay, Copying, FillCompleted, Filling, HandsBackTo,
+    HandsOnTo, HasContents, OpensToTheSet, PollConfirmed, ProxyFence, ReadByMatrix, ReadByMma,
+    ReadFenced, ReadableByMma, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained,
+    Untouched, VisibleToTheSet, Writable, Written,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -90,7 +90,40 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     }
 }
 
-impl<'k, Tag, R: Ring, S: Set> Slot<'k, Tag, R, S, Full> {
+/// A stage in a set's hands, in whatever state: what matrix instructions are given to read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a stage that was handed out",
+    label = "not a stage",
+    note = "rules B6 and C5: matrix instructions read a stage whose phase was observed: a wait that succeeded hands it out (PTX ISA \
+            9.7.9.25.2, 9.7.13.15.16)",
+    note = "take the stage from the consumer's end: `consumer.wait(&mut set)`, or `attempt.completed()` where `try_wait` returned true"
+)]
+pub trait HeldStage<'k>: sealed::Sealed {
+    /// The tag of the ring's field.
+    type Tag;
+    /// The ring.
+    type Ring: Ring;
+    /// The set that holds the stage.
+    type Set: Set;
+    /// What was done with it last.
+    type State;
+    #[doc(hidden)]
+    fn slot(self) -> Slot<'k, Self::Tag, Self::Ring, Self::Set, Self::State>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'k, Tag, R: Ring, S: Set, State> HeldStage<'k> for Slot<'k, Tag, R, S, State> {
+    type Tag = Tag;
+    type Ring = R;
+    type Set = S;
+    type State = State;
+    #[inline(always)]
+    fn slot(self) -> Self {
+        self
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set, State: ReadableByMma> Slot<'k, Tag, R, S, State> {
     /// Matrix instructions that read the stage have been issued.
     ///
     /// # Safety

@@ -14,7 +14,7 @@ pub struct Joined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWit
 pub struct PeersJoined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
 
 /// The end of a kernel. Only [`Joined::exit`] and [`PeersJoined::exit`] make one.
-pub struct Exit<'k>(Brand<'k>, StaysWithItsThreads);
+pub struct Exit<'k>(Brand<'k>, StaysWithItsThreads); // B9: everything has ended; take it from `joined.exit`
 
 impl<L, const THREADS: u32> Joined<'_, L, THREADS> {
     /// The token of a thread that has done with its role, or had none.

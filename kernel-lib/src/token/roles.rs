@@ -14,7 +14,7 @@ pub struct Warpgroup<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
 pub struct Warp<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
 
 /// The one thread that the warp of role `R` elected.
-pub struct Thread<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
+pub struct Thread<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads); // F1: elected; take it from `warp.elect`
 
 /// The role at position `I` of a call of [`Cta::roles`](super::Cta::roles).
 pub struct Role<const I: u32>(());
@@ -84,7 +84,7 @@ pub struct WarpRole<'k, R, F, T>(F, Brand<'k>, PhantomData<(R, T)>);
 pub fn warpgroup<'k, R, F, T>(body: F) -> WarpgroupRole<'k, R, F, T>
 where
     R: RolePosition,
-    F: FnOnce(Warpgroup<'k, R>) -> T + Send + 'k,
+    F: FnOnce(Warpgroup<'k, R>) -> T + Send + 'k, // A9: a role owns what it uses; move it in
     T: RoleReturn,
 {
     WarpgroupRole(body, PhantomData, PhantomData)
@@ -95,7 +95,7 @@ where
 pub fn warp<'k, R, F, T>(body: F) -> WarpRole<'k, R, F, T>
 where
     R: RolePosition,
-    F: FnOnce(Warp<'k, R>) -> T + Send + 'k,
+    F: FnOnce(Warp<'k, R>) -> T + Send + 'k, // A9: a role owns what it uses; move it in
     T: RoleReturn,
 {
     WarpRole(body, PhantomData, PhantomData)
@@ -252,7 +252,7 @@ impl<'k, R: RolePosition> Warp<'k, R> {
         body: F,
     ) -> T
     where
-        F: FnOnce(Thread<'k, R>) -> T + Send + 'k,
+        F: FnOnce(Thread<'k, R>) -> T + Send + 'k, // A9: the thread owns what it uses; move it in
         T: RoleReturn,
     {
         // SAFETY: the warp's token says that all its lanes are here.
