@@ -48,7 +48,8 @@ fn line(line: &str) -> Words {
     };
     if let Some(error) = trimmed.strip_prefix("error[") {
         let (code, rest) = error.split_once("]: ").unwrap_or((error, ""));
-        return said(rest, Some(code), true);
+        // Of other errors, rustc alone writes the first line.
+        return said(rest, Some(code), ["E0080", "E0277"].contains(&code));
     }
     if let Some(error) = trimmed.strip_prefix("error: ") {
         return said(error, None, true);

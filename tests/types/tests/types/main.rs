@@ -48,9 +48,9 @@ fn each_diagnostic_names_its_rule() {
 }
 
 #[test]
-fn each_move_of_a_receiver_names_its_rule() {
+fn each_move_of_a_receiver_names_its_rule_and_what_to_write() {
     let silent = index::silent_moves();
-    assert!(silent.is_empty(), "methods whose `self` says no rule: {silent:#?}");
+    assert!(silent.is_empty(), "methods whose `self` says no rule, or no step: {silent:#?}");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn message(folder: &'static str, name: &str, stderr: &str) -> Message {
 }
 
 /// The first clause in the imperative.
-fn step(text: &str) -> Option<String> {
+pub fn step(text: &str) -> Option<String> {
     let mut clauses = text.split_inclusive([':', ';', '.', ',']).map(str::trim);
     clauses
         .find(|clause| {
