@@ -461,6 +461,27 @@ pub struct TileAt<T, A = Load> {
     tile: PhantomData<fn() -> (T, A)>,
 }
 
+/// A tile of a matrix that bulk stores may write.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a place that a store may write",
+    label = "not a tile of a matrix that is stored to",
+    note = "rule G1: a matrix is lent to a launch to be read or to be written, and its map says which, so that no launch writes what another \
+            one reads",
+    note = "take the map as `TensorMap<_, Store>`, for which the host lends the matrix by `&mut`, and store a tile of its own shape"
+)]
+pub trait StoreTarget<T>: sealed::Sealed {
+    #[doc(hidden)]
+    fn place(self) -> TileAt<T, Store>;
+}
+impl<T, A> sealed::Sealed for TileAt<T, A> {}
+#[diagnostic::do_not_recommend]
+impl<T> StoreTarget<T> for TileAt<T, Store> {
+    #[inline(always)]
+    fn place(self) -> TileAt<T, Store> {
+        self
+    }
+}
+
 impl<T> TileAt<T> {
     /// The tile at (`row`, `col`) of what the map at the generic address `map` describes.
     #[inline(always)]

@@ -11,7 +11,7 @@
 use core::marker::PhantomData;
 
 use crate::dropped::{Hand, StagingBuffer as Held};
-use crate::global::{Store, TileAt};
+use crate::global::{Store, StoreTarget, TileAt};
 use crate::layout::Field;
 use crate::path::{
     ByBulk, EndsStaging, HandsOnTo, InFlight, ProxyFence, SourceFree, StoreInFlight, Writable,
@@ -162,13 +162,13 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     pub fn store<U>(
         self, // B7: the buffer belongs to the copy now; go on with the one that this returns
         set: &mut U,
-        to: TileAt<T, Store>,
+        to: impl StoreTarget<T>,
     ) -> StagingBuffer<'k, Tag, T, S, InFlight>
     where
         U: SameSet<S>,
         State: HandsOnTo<ByBulk>,
     {
-        let base = self.base;
+        let (base, to) = (self.base, to.place());
         set.barrier();
         // SAFETY: the buffer is written and fenced by every thread of the set, whose barrier stands before; nobody writes it
         // until the leader has waited for the group.
@@ -185,7 +185,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     pub fn store_and_release<U, H>(
         self, // B7: the buffer belongs to the copy now; go on with the one that this returns
         set: &mut U,
-        to: TileAt<T, Store>,
+        to: impl StoreTarget<T>,
         read: H, // A9: it is the producer's now
     ) -> StagingBuffer<'k, Tag, T, S, InFlight>
     where
@@ -193,7 +193,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
         H: HandBack<S>,
         State: HandsOnTo<ByBulk>,
     {
-        let base = self.base;
+        let (base, to) = (self.base, to.place());
         set.barrier();
         // SAFETY: the set's barrier stands before.
         let arrive = unsafe { read.arrival() };

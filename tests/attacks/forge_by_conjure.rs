@@ -4,7 +4,7 @@
 mod fixture;
 use fixture::*;
 
-use baton::token::{Finished, RoleReturn};
+use baton::token::{Finished, RoleReturn, StoresOf};
 
 fn forge<'k>() -> Finished<'k, StoresOf<smem::c>> {
     RoleReturn::conjure()

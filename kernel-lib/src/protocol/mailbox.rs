@@ -62,7 +62,7 @@ use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
 /// # fn main() {}
 /// ```
 #[repr(transparent)]
-pub struct Mailbox<T, const FROM: u32, const TO: u32, S = Gpu>(Guarded<T, S>); // A14: the host lends the words; take the mailbox as a parameter of the kernel
+pub struct Mailbox<T, const FROM: u32, const TO: u32, S = Gpu>(Guarded<T, S>); // A14: words of the host's; take it as a parameter
 
 // SAFETY: four 64-bit words: the flag and how many there are, then the array.
 unsafe impl<T: Element, const FROM: u32, const TO: u32, S> ReceiveParam

@@ -80,10 +80,11 @@ pub fn step(text: &str) -> Option<String> {
 
 /// What a clause that says what to write begins with.
 const STEPS: &[&str] = &[
-    "add", "ask", "call", "choose", "claim", "copy", "count", "declare", "drain", "elect", "end",
-    "exit", "fill", "give", "go", "hand", "join", "keep", "launch", "leave", "let", "load", "make",
-    "match", "move", "multiply", "name", "open", "pass", "publish", "put", "read", "release",
-    "return", "round", "share", "split", "start", "store", "take", "use", "wait", "write",
+    "add", "ask", "call", "choose", "claim", "copy", "count", "declare", "do", "drain", "elect",
+    "end", "exit", "fill", "give", "go", "hand", "join", "keep", "launch", "leave", "let", "load",
+    "make", "match", "move", "multiply", "name", "open", "pass", "publish", "put", "raise", "read",
+    "release", "return", "round", "share", "split", "start", "store", "take", "use", "wait",
+    "write",
 ];
 
 /// Messages that lack one or the other, and why.
