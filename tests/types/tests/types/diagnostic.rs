@@ -30,15 +30,36 @@ pub struct Words {
     pub may_be_a_step: bool,
 }
 
-/// What the library says, piece by piece; the text of all of them together is what [`library_text`] leaves.
+/// What the library says, piece by piece: the text that [`library_text`] leaves, and labels beside the program's lines.
 pub fn words(stderr: &str) -> Vec<Words> {
-    let text = library_text(stderr);
-    text.lines().map(line).collect()
+    let mut said = Vec::new();
+    let mut quotes_library = false;
+    for text in stderr.lines() {
+        let trimmed = text.trim_start();
+        if let Some(place) = trimmed.strip_prefix("--> ").or_else(|| trimmed.strip_prefix("::: ")) {
+            quotes_library = place.contains("kernel-lib/src/");
+        } else if !is_quote(trimmed) || quotes_library {
+            said.push(line(text));
+        } else if let Some(label) = label(trimmed) {
+            said.push(Words { text: apart(label), code: None, may_be_a_step: false });
+        }
+    }
+    said
+}
+
+/// What stands behind the marks under a quoted line.
+fn label(quote: &str) -> Option<&str> {
+    let (number, below) = quote.split_once('|')?;
+    let label = below.trim_start_matches([' ', '|', '_', '^', '-', '/']);
+    let marks = &below[..below.len() - label.len()];
+    let marked = number.trim().is_empty() && marks.contains(['^', '-']);
+    (marked && !label.is_empty()).then_some(label)
 }
 
 /// How notes begin that rustc writes by itself and that sound like advice.
 const BY_ITSELF: &[&str] = &["if you want", "consider", "you can", "required", "the trait"];
 
+/// A line that is no quote of the program.
 fn line(line: &str) -> Words {
     let trimmed = line.trim_start();
     let said = |text: &str, code: Option<&str>, may_be_a_step| Words {
@@ -142,6 +163,13 @@ note: `Accumulator::release` takes ownership
         let said = &words(stderr)[0];
         assert_eq!(said.code.as_deref(), Some("E0282"));
         assert!(has_word(&said.text, "C9") && said.text.contains(": take them apart:"));
+    }
+
+    #[test]
+    fn labels_are_words_and_quoted_lines_are_not() {
+        let said: Vec<String> = words(STDERR).into_iter().map(|words| words.text).collect();
+        assert!(said.contains(&"D3".to_owned()), "{said:?}");
+        assert!(!said.iter().any(|text| text.contains("acc.ld")), "{said:?}");
     }
 
     #[test]

@@ -88,7 +88,121 @@ const STEPS: &[&str] = &[
 ];
 
 /// Messages that lack one or the other, and why.
-const EXCUSES: &[(&str, &[&str])] = &[];
+const EXCUSES: &[(&str, &[&str])] = &[
+    (
+        "an `unsafe` function is called: rustc names it, and quotes nothing of the library",
+        &[
+            "claim_atomics_safely",
+            "forge_by_conjure",
+            "forge_by_dangling",
+            "forge_by_maybe_uninit",
+            "forge_by_root",
+            "forge_by_transmute",
+            "forge_by_union",
+            "forge_call",
+            "forge_parts",
+            "instruction_without_unsafe",
+            "opt_out_of_reads_order",
+        ],
+    ),
+    (
+        "an `unsafe` trait is implemented without the word: rustc names it, and quotes nothing of the library",
+        &[
+            "format_without_end",
+            "implement_fence",
+            "implement_field",
+            "implement_owner",
+            "implement_proofs",
+            "implement_role_return",
+            "implement_same_set",
+            "implement_source",
+        ],
+    ),
+    (
+        "a foreign trait is implemented for a foreign type, which the language forbids whatever they are",
+        &[
+            "forge_scope_inclusion",
+            "implement_fact",
+            "implement_may_be_captured",
+            "implement_single_thread",
+        ],
+    ),
+    (
+        "something private is named: rustc quotes its declaration at most, where no comment has a place",
+        &["forge_proof_by_assume", "global_ptr_by_literal"],
+    ),
+    (
+        "a trait of `core` is missing, which the library cannot explain",
+        &[
+            "clone_endpoint",
+            "clone_token",
+            "forge_by_default",
+            "product_copied",
+            "semaphore_twice",
+            "take_endpoint",
+        ],
+    ),
+    (
+        "a value is used twice and was moved by the program's own code, not by a method whose `self` rustc would quote",
+        &[
+            "copy_token",
+            "endpoint_by_leak",
+            "endpoint_in_two_roles",
+            "keep_after_commit",
+            "side_twice",
+            "stage_multiplied_twice",
+            "two_maps_in_one_place",
+            "words_for_two_launches",
+        ],
+    ),
+    (
+        "a value is borrowed twice: the borrow checker speaks of the program's lines alone",
+        &[
+            "finish_while_held",
+            "hold_both_sides",
+            "hold_two_attempts",
+            "load_while_finished",
+            "pair_finish_while_accumulating",
+        ],
+    ),
+    (
+        "a lifetime is too short or another one: the borrow checker has no words of the library's",
+        &[
+            "other_kernel",
+            "other_kernel_s_exit",
+            "shorten_brand",
+            "stash_endpoint_in_static",
+            "stash_in_any",
+            "stash_in_thread_local",
+            "static_brand",
+        ],
+    ),
+    (
+        "the place wants one type and gets another, with no bound between: only the names of the types speak",
+        &[
+            "all_without_last",
+            "ask_from_two_roles",
+            "call_the_body",
+            "fragment_thrown_away",
+            "map_fills_two_rings",
+            "map_waits_for_another_ring",
+            "pair_of_another_ring",
+            "relay_end_of_another_role",
+            "replace_region",
+            "stage_of_another_ring",
+            "swap_rings",
+        ],
+    ),
+    (
+        "`return;` is refused by the language: a kernel returns what only `exit` makes",
+        &["return_early"],
+    ),
+    ("what can be printed is under no rule", &["print_any_address"]),
+    (
+        "the closure borrows what threads cannot share: rustc names the first type that says so, which is `core`'s",
+        &["stash_outside_roles"],
+    ),
+];
 
 /// The page as it should be.
 pub fn page() -> String {
