@@ -1,6 +1,8 @@
 //! What the types do not see and the builder refuses: a product that is forgotten while its instructions are under way.
 
+use baton::global::TheWarpgroup;
 use baton::prelude::*;
+use baton::wgmma::{Fragment, Product};
 
 use crate::b;
 

@@ -41,7 +41,10 @@ pub fn words(stderr: &str) -> Vec<Words> {
         } else if !is_quote(trimmed) || quotes_library {
             said.push(line(text));
         } else if let Some(label) = label(trimmed) {
-            said.push(Words { text: apart(label), code: None, may_be_a_step: false });
+            // Only a name of the library's can be a step there.
+            let text = apart(label);
+            let may_be_a_step = text != label;
+            said.push(Words { text, code: None, may_be_a_step });
         }
     }
     said

@@ -198,10 +198,6 @@ const EXCUSES: &[(&str, &[&str])] = &[
         &["return_early"],
     ),
     ("what can be printed is under no rule", &["print_any_address"]),
-    (
-        "the closure borrows what threads cannot share: rustc names the first type that says so, which is `core`'s",
-        &["stash_outside_roles"],
-    ),
 ];
 
 /// The page as it should be.
