@@ -98,7 +98,7 @@ use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::wgmma::{Accumulator, Pair, pair};
 use crate::require;
 use crate::shared_access::write;
-use crate::stages::{DrainsLike, Ring, Slot};
+use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::staging::StagingBuffer;
 use crate::tile::{Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP, Warpgroup};
@@ -245,25 +245,26 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// # PTX
     /// One `wgmma.mma_async.sync.aligned.m64nNk16` for each 16 columns of K, PTX 8.0, sm_90a (ISA 9.7.15.5.2).
     #[inline(always)]
-    pub fn mma_async<'k, T, RingTag, R, RS, SlotState>(
+    pub fn mma_async<'k, T, O, RS>(
         mut self, // E1, E2: the instructions have the registers; go on with the product that this returns
         warpgroup: &mut T,
-        stage: Slot<'k, RingTag, R, RS, SlotState>,
-    ) -> UnderWay<'k, KindOf<R, D>, D, S, Flight, RingTag, R, RS>
+        stage: O,
+    ) -> UnderWay<'k, KindOf<O::Ring, D>, D, S, Flight, O::Tag, O::Ring, RS>
     where
+        O: HeldStage<'k, Set = RS, State: ReadableByWgmma>,
+        O::Ring: Ring<Drain: DrainsLike<ByWgmma>, Data: Multiplies<D>>,
         T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
         State: FencedForWgmma,
-        R: Ring<Drain: DrainsLike<ByWgmma>>,
-        R::Data: Multiplies<D>,
-        Flight: Continues<KindOf<R, D>>,
+        Flight: Continues<KindOf<O::Ring, D>>,
         RS: Set,
-        SlotState: ReadableByWgmma,
     {
         let _ = warpgroup;
+        let stage = stage.slot();
         // SAFETY: all threads of the warpgroup are here; the stage was acquired and its contents are the async proxy's or
         // fenced for it; the registers are the instructions' since the fence. The stage goes back behind the wait that
         // covers the group, or not at all.
-        self.values = unsafe { R::Data::issue(self.values, stage.data(), self.started) };
+        self.values =
+            unsafe { <O::Ring as Ring>::Data::issue(self.values, stage.data(), self.started) };
         self.started = true;
         (self.become_state(Flight::open), stage.become_state())
     }
