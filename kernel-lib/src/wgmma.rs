@@ -245,6 +245,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// # PTX
     /// One `wgmma.mma_async.sync.aligned.m64nNk16` for each 16 columns of K, PTX 8.0, sm_90a (ISA 9.7.15.5.2).
     #[inline(always)]
+    #[allow(clippy::type_complexity)]
     pub fn mma_async<'k, T, O, RS>(
         mut self, // E1, E2: the instructions have the registers; go on with the product that this returns
         warpgroup: &mut T,
