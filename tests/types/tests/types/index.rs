@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::messages::step;
 use crate::page::root;
 
 /// What instructions are called, without their qualifiers. The longest that fits counts.
@@ -273,8 +274,9 @@ pub fn silent_moves() -> Vec<String> {
             let receiver = first.map_or(trimmed, |at| &trimmed[at + 1..]);
             if let Some(rest) = receiver.trim_start_matches("mut ").strip_prefix("self") {
                 let said = rest.strip_prefix(", // ").unwrap_or_default();
-                let names_a_rule = !rules(said.split(':').next().unwrap_or_default()).is_empty();
-                silent.extend(method.take().filter(|_| !names_a_rule));
+                let (of_rules, moved) = said.split_once(':').unwrap_or((said, ""));
+                let whole = !rules(of_rules).is_empty() && step(moved).is_some();
+                silent.extend(method.take().filter(|_| !whole));
             } else if trimmed.ends_with('{') || trimmed.ends_with(';') {
                 method = None;
             }
