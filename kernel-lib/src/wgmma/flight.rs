@@ -15,9 +15,29 @@ use crate::token::{Marks, SameSet, Set};
 
 /// Seals the kinds of instructions, and what may be under way: a product's type is what the library's own methods made it.
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` does not say what a product of `wgmma` has under way",
+        note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
+        note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
+    )]
     pub trait Kind {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` does not say what a product of `wgmma` has under way",
+        note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
+        note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
+    )]
     pub trait Flight {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` does not say what a product of `wgmma` has under way",
+        note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
+        note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
+    )]
     pub trait Groups {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` does not say what a product of `wgmma` has under way",
+        note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
+        note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
+    )]
     pub trait Fragments {}
 }
 

@@ -92,6 +92,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
     (
         "an `unsafe` function is called: rustc names it, and quotes nothing of the library",
         &[
+            "behind_without_the_wait",
             "claim_atomics_safely",
             "forge_by_conjure",
             "forge_by_dangling",
@@ -100,6 +101,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "forge_by_transmute",
             "forge_by_union",
             "forge_call",
+            "forge_flight",
             "forge_parts",
             "instruction_without_unsafe",
             "opt_out_of_reads_order",
@@ -121,6 +123,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
     (
         "a foreign trait is implemented for a foreign type, which the language forbids whatever they are",
         &[
+            "choose_what_a_fence_leads_to",
             "forge_scope_inclusion",
             "implement_fact",
             "implement_may_be_captured",
@@ -129,7 +132,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
     ),
     (
         "something private is named: rustc quotes its declaration at most, where no comment has a place",
-        &["forge_proof_by_assume", "global_ptr_by_literal"],
+        &["act_for_a_set", "forge_follower", "forge_proof_by_assume", "global_ptr_by_literal"],
     ),
     (
         "a trait of `core` is missing, which the library cannot explain",

@@ -639,7 +639,10 @@ pub const ALL: &[Rule] = &[
         sequence: "accumulator or A registers read or written before `wait_group` covers their group",
         how: How::Types,
         model: &[],
-        tests: &[("tests/tests/products.rs", "products_with_a_in_registers_are_exact")],
+        tests: &[
+            ("tests/tests/products.rs", "products_with_a_in_registers_are_exact"),
+            ("tests/tests/products.rs", "a_forgotten_product_is_refused_where_it_was_issued"),
+        ],
         excuse: "",
     },
     Rule {
