@@ -111,7 +111,6 @@ const EXCUSES: &[(&str, &[&str])] = &[
         "an `unsafe` trait is implemented without the word: rustc names it, and quotes nothing of the library",
         &[
             "format_without_end",
-            "implement_fence",
             "implement_field",
             "implement_owner",
             "implement_proofs",
@@ -123,7 +122,6 @@ const EXCUSES: &[(&str, &[&str])] = &[
     (
         "a foreign trait is implemented for a foreign type, which the language forbids whatever they are",
         &[
-            "choose_what_a_fence_leads_to",
             "forge_scope_inclusion",
             "implement_fact",
             "implement_may_be_captured",
