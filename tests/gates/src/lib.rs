@@ -1,0 +1,6 @@
+//! What a foreign crate can do with the device library's public surface, asked of rustdoc and rustc.
+
+pub mod choice;
+pub mod foreign;
+pub mod spell;
+pub mod surface;

@@ -1,0 +1,215 @@
+//! The public surface of the device library, as rustdoc's JSON has it: what a foreign crate can name.
+//!
+//! An item can be named if a chain of public modules and re-exports leads to it, `doc(hidden)` or not: hiding is for the
+//! reader of the documentation, not for the compiler. What no chain leads to (a supertrait in a private module) seals.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustdoc_types::{
+    Crate, FORMAT_VERSION, Generics, GenericBound, GenericParamDefKind, Id, Impl, Item, ItemEnum,
+    Trait, Type, Visibility, WherePredicate,
+};
+
+/// The top folder of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Cargo in the repository's top folder, undisturbed by what the test itself was built with.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
+    command
+}
+
+/// The library, its private items included.
+pub struct Surface {
+    krate: Crate,
+    /// How a foreign crate spells what it can name.
+    names: HashMap<Id, Name>,
+}
+
+/// A path, and whether it goes through a re-export: of two, the one where the item stands is told.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    through: bool,
+    segments: usize,
+    path: String,
+}
+
+impl Surface {
+    /// Asks rustdoc, which answers from the last time if the library is as it was.
+    ///
+    /// # Panics
+    /// If rustdoc fails, or writes another format than this was written for.
+    pub fn read() -> Self {
+        let target = root().join("target/baton-gates/doc");
+        let output = cargo()
+            .args(["rustdoc", "--offline", "--package", "baton", "--lib", "--target-dir"])
+            .arg(&target)
+            .args(["--", "-Z", "unstable-options", "--output-format", "json"])
+            .args(["--document-private-items", "--document-hidden-items", "--cap-lints", "allow"])
+            // The release compiler keeps the format behind this: it may change from one to the next.
+            .env("RUSTC_BOOTSTRAP", "1")
+            .output()
+            .expect("cargo starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let file = target.join("doc/baton.json");
+        let text = std::fs::read_to_string(&file).expect("rustdoc's answer");
+        let any: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let format = any["format_version"].as_u64().expect("a version of the format");
+        assert_eq!(
+            format,
+            u64::from(FORMAT_VERSION),
+            "rustdoc writes format {format}, and `rustdoc-types` reads {FORMAT_VERSION}: give tests/gates/Cargo.toml \
+             `rustdoc-types = \"0.{format}\"`"
+        );
+        Self::of(serde_json::from_value(any).expect("rustdoc's own format"))
+    }
+
+    fn of(krate: Crate) -> Self {
+        let mut surface = Self { names: HashMap::new(), krate };
+        let mut names = HashMap::new();
+        let root = surface.krate.root;
+        surface.walk(&mut names, root, "baton", false, &mut vec![root]);
+        surface.names = names;
+        surface
+    }
+
+    /// Names what stands in a module. `way` are the modules that led here: re-exports may form a circle.
+    fn walk(
+        &self,
+        names: &mut HashMap<Id, Name>,
+        module: Id,
+        path: &str,
+        through: bool,
+        way: &mut Vec<Id>,
+    ) {
+        let Some(ItemEnum::Module(inner)) = self.item(module).map(|item| &item.inner) else {
+            return;
+        };
+        for item in inner.items.iter().filter_map(|id| self.item(*id)) {
+            // An impl is of no module, and a macro is reached by its own rules.
+            if item.visibility != Visibility::Public {
+                continue;
+            }
+            let (id, name, through) = match &item.inner {
+                ItemEnum::Use(import) => match (import.id, import.is_glob) {
+                    (Some(id), true) if !way.contains(&id) => {
+                        way.push(id);
+                        self.walk(names, id, path, true, way);
+                        way.pop();
+                        continue;
+                    }
+                    (Some(id), false) => (id, Some(&import.name), true),
+                    _ => continue,
+                },
+                _ => (item.id, item.name.as_ref(), through),
+            };
+            let Some(name) = name else { continue };
+            let path = format!("{path}::{name}");
+            let named = Name { through, segments: path.matches("::").count(), path: path.clone() };
+            match names.entry(id) {
+                Entry::Vacant(entry) => drop(entry.insert(named)),
+                Entry::Occupied(mut entry) if named < *entry.get() => drop(entry.insert(named)),
+                Entry::Occupied(_) => {}
+            }
+            if !way.contains(&id) {
+                way.push(id);
+                self.walk(names, id, &path, through, way);
+                way.pop();
+            }
+        }
+    }
+
+    /// An item of the library.
+    pub fn item(&self, id: Id) -> Option<&Item> {
+        self.krate.index.get(&id)
+    }
+
+    /// All items of the library, in no order.
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        self.krate.index.values()
+    }
+
+    /// How a foreign crate spells an item of the library or of `core`, if it can.
+    pub fn name(&self, id: Id) -> Option<String> {
+        if let Some(name) = self.names.get(&id) {
+            return Some(name.path.clone());
+        }
+        let summary = self.krate.paths.get(&id)?;
+        (summary.crate_id != 0).then(|| summary.path.join("::"))
+    }
+
+    /// The path at which an item of the library stands, for those that nobody can name too.
+    pub fn place(&self, id: Id) -> String {
+        let stands = || self.krate.paths.get(&id).map(|summary| summary.path.join("::"));
+        self.name(id).or_else(stands).unwrap_or_else(|| "?".to_owned())
+    }
+
+    /// The traits that a foreign crate can name, by their spelling.
+    pub fn traits(&self) -> Vec<(String, Id, &Trait)> {
+        let mut traits: Vec<_> = self
+            .names
+            .iter()
+            .filter_map(|(id, name)| Some((name.path.clone(), *id, self.trait_(*id)?)))
+            .collect();
+        traits.sort_by(|a, b| a.0.cmp(&b.0));
+        traits
+    }
+
+    /// A trait of the library.
+    pub fn trait_(&self, id: Id) -> Option<&Trait> {
+        match &self.item(id)?.inner {
+            ItemEnum::Trait(trait_) => Some(trait_),
+            _ => None,
+        }
+    }
+
+    /// The written implementations of a trait of the library.
+    pub fn implementations<'a>(&'a self, trait_: &'a Trait) -> impl Iterator<Item = &'a Impl> {
+        trait_.implementations.iter().filter_map(|id| match &self.item(*id)?.inner {
+            ItemEnum::Impl(impl_) if !impl_.is_synthetic => Some(impl_),
+            _ => None,
+        })
+    }
+
+    /// File and line of an item, in the library.
+    pub fn line(item: &Item) -> String {
+        let place = |span: &rustdoc_types::Span| {
+            let file = span.filename.to_string_lossy();
+            let file = file.rsplit_once("/src/").map_or(&*file, |(_, file)| file).to_owned();
+            format!("{file}:{}", span.begin.0)
+        };
+        item.span.as_ref().map_or_else(|| "?".to_owned(), place)
+    }
+}
+
+/// What generics ask: a type, and a bound that it has to meet.
+pub fn demands(generics: &Generics) -> Vec<(Type, &GenericBound)> {
+    let mut demands = Vec::new();
+    for param in &generics.params {
+        if let GenericParamDefKind::Type { bounds, .. } = &param.kind {
+            demands.extend(bounds.iter().map(|bound| (Type::Generic(param.name.clone()), bound)));
+        }
+    }
+    for predicate in &generics.where_predicates {
+        if let WherePredicate::BoundPredicate { type_, bounds, .. } = predicate {
+            demands.extend(bounds.iter().map(|bound| (type_.clone(), bound)));
+        }
+    }
+    demands
+}
+
+/// The trait of a bound that asks for one.
+pub fn trait_of(bound: &GenericBound) -> Option<&rustdoc_types::Path> {
+    match bound {
+        GenericBound::TraitBound { trait_, modifier: rustdoc_types::TraitBoundModifier::None, .. } => {
+            Some(trait_)
+        }
+        _ => None,
+    }
+}
