@@ -46,7 +46,7 @@ impl<'s> Choice<'s> {
         let Some(trait_) = self.surface.trait_(id) else { return self.of_core(id) };
         // A circle of supertraits is no Rust; of bounds on parameters there may be one, and those are not asked here.
         let open = self.surface.name(id).is_some()
-            && !trait_.is_unsafe
+            && !self.surface.asks_for_unsafe(trait_)
             && supertraits(trait_).iter().all(|path| self.learn(path.id));
         self.open.insert(id, open);
         open
@@ -121,8 +121,10 @@ impl<'s> Choice<'s> {
             environment.spell(self.surface, &impl_.for_)
         });
         let spelled: BTreeSet<String> = spelled.collect();
-        let (own, others) = spelled.into_iter().partition::<Vec<_>, _>(|name| name == LOCAL);
-        others.into_iter().chain(own).collect()
+        let mut spelled: Vec<String> = spelled.into_iter().collect();
+        // What is chosen first is short, or types would nest as deep as they may; and the library's own.
+        spelled.sort_by_key(|name| (name == LOCAL, name.len()));
+        spelled
     }
 }
 

@@ -50,7 +50,7 @@ pub fn cases(surface: &Surface) -> Vec<Case> {
     let choice = Choice::new(surface);
     let mut cases = Vec::new();
     for (name, id, trait_) in surface.traits() {
-        if trait_.is_unsafe || trait_.is_auto {
+        if surface.asks_for_unsafe(trait_) || trait_.is_auto {
             continue;
         }
         let before = cases.len();
@@ -175,7 +175,7 @@ impl<'c, 's> Needs<'c, 's> {
         let Some(name) = surface.name(bound.id) else { return };
         let Some(mut environment) = bind(self.choice, trait_, bound, at) else { return };
         let own_argument = environment.values.values().any(|value| value.contains(LOCAL));
-        if trait_.is_unsafe || !(own || self.with_supertraits && own_argument) {
+        if surface.asks_for_unsafe(trait_) || !(own || self.with_supertraits && own_argument) {
             return;
         }
         environment.values.insert("Self".to_owned(), self_.to_owned());

@@ -169,6 +169,16 @@ impl Surface {
         }
     }
 
+    /// Whether an implementation has to write `unsafe`: before the trait, or before a function that it has to give. Both are
+    /// errors under `forbid(unsafe_code)`.
+    pub fn asks_for_unsafe(&self, trait_: &Trait) -> bool {
+        let is = |item: &Item| match &item.inner {
+            ItemEnum::Function(function) => function.header.is_unsafe && !function.has_body,
+            _ => false,
+        };
+        trait_.is_unsafe || trait_.items.iter().filter_map(|id| self.item(*id)).any(is)
+    }
+
     /// The written implementations of a trait of the library.
     pub fn implementations<'a>(&'a self, trait_: &'a Trait) -> impl Iterator<Item = &'a Impl> {
         trait_.implementations.iter().filter_map(|id| match &self.item(*id)?.inner {
