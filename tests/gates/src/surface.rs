@@ -4,12 +4,11 @@
 //! reader of the documentation, not for the compiler. What no chain leads to (a supertrait in a private module) seals.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustdoc_types::{
-    Crate, FORMAT_VERSION, Generics, GenericBound, GenericParamDefKind, Id, Impl, Item, ItemEnum,
+    Attribute, Crate, FORMAT_VERSION, Generics, GenericBound, GenericParamDefKind, Id, Impl, Item, ItemEnum,
     Trait, Type, Visibility, WherePredicate,
 };
 
@@ -32,9 +31,12 @@ pub struct Surface {
     names: HashMap<Id, Name>,
 }
 
-/// A path, and whether it goes through a re-export: of two, the one where the item stands is told.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// A path. Of two, the one that is documented is told, and of those the one where the item stands.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
+    /// Whether something on the way is `doc(hidden)`.
+    hidden: bool,
+    /// Whether it goes through a re-export.
     through: bool,
     segments: usize,
     path: String,
@@ -74,55 +76,57 @@ impl Surface {
         let mut surface = Self { names: HashMap::new(), krate };
         let mut names = HashMap::new();
         let root = surface.krate.root;
-        surface.walk(&mut names, root, "baton", false, &mut vec![root]);
+        let crate_ = Name { path: "baton".to_owned(), ..Name::default() };
+        surface.walk(&mut names, root, &crate_, &mut vec![root]);
         surface.names = names;
         surface
     }
 
     /// Names what stands in a module. `way` are the modules that led here: re-exports may form a circle.
-    fn walk(
-        &self,
-        names: &mut HashMap<Id, Name>,
-        module: Id,
-        path: &str,
-        through: bool,
-        way: &mut Vec<Id>,
-    ) {
+    fn walk(&self, names: &mut HashMap<Id, Name>, module: Id, at: &Name, way: &mut Vec<Id>) {
         let Some(ItemEnum::Module(inner)) = self.item(module).map(|item| &item.inner) else {
             return;
         };
         for item in inner.items.iter().filter_map(|id| self.item(*id)) {
-            // An impl is of no module, and a macro is reached by its own rules.
             if item.visibility != Visibility::Public {
                 continue;
             }
+            let hidden = at.hidden || is_hidden(item);
             let (id, name, through) = match &item.inner {
                 ItemEnum::Use(import) => match (import.id, import.is_glob) {
-                    (Some(id), true) if !way.contains(&id) => {
-                        way.push(id);
-                        self.walk(names, id, path, true, way);
-                        way.pop();
+                    (Some(id), true) => {
+                        let at = Name { hidden, through: true, ..at.clone() };
+                        self.enter(names, id, &at, way);
                         continue;
                     }
                     (Some(id), false) => (id, Some(&import.name), true),
-                    _ => continue,
+                    (None, _) => continue,
                 },
-                _ => (item.id, item.name.as_ref(), through),
+                _ => (item.id, item.name.as_ref(), at.through),
             };
             let Some(name) = name else { continue };
-            let path = format!("{path}::{name}");
-            let named = Name { through, segments: path.matches("::").count(), path: path.clone() };
-            match names.entry(id) {
-                Entry::Vacant(entry) => drop(entry.insert(named)),
-                Entry::Occupied(mut entry) if named < *entry.get() => drop(entry.insert(named)),
-                Entry::Occupied(_) => {}
-            }
-            if !way.contains(&id) {
-                way.push(id);
-                self.walk(names, id, &path, through, way);
-                way.pop();
+            let path = format!("{}::{name}", at.path);
+            let hidden = hidden || self.item(id).is_some_and(is_hidden);
+            let named = Name { hidden, through, segments: path.matches("::").count(), path };
+            self.enter(names, id, &named, way);
+            let known = names.entry(id).or_insert_with(|| named.clone());
+            if named < *known {
+                *known = named;
             }
         }
+    }
+
+    fn enter(&self, names: &mut HashMap<Id, Name>, module: Id, at: &Name, way: &mut Vec<Id>) {
+        if !way.contains(&module) {
+            way.push(module);
+            self.walk(names, module, at, way);
+            way.pop();
+        }
+    }
+
+    /// Whether an item has a documented name.
+    pub fn is_documented(&self, id: Id) -> bool {
+        self.names.get(&id).is_some_and(|name| !name.hidden)
     }
 
     /// An item of the library.
@@ -196,6 +200,11 @@ impl Surface {
         };
         item.span.as_ref().map_or_else(|| "?".to_owned(), place)
     }
+}
+
+/// Whether an item is kept out of the documentation.
+pub fn is_hidden(item: &Item) -> bool {
+    item.attrs.contains(&Attribute::Other("#[doc(hidden)]".to_owned()))
 }
 
 /// What generics ask: a type, and a bound that it has to meet.

@@ -11,3 +11,12 @@ fn foreign_impls() {
     for h in o.open.keys() { t += h; t += "\n"; }
     std::fs::write("/tmp/g/open.txt", t).unwrap();
 }
+#[test]
+fn constructors() {
+    let s = Surface::read();
+    let o = baton_gates::constructors::search(&s);
+    println!("{} functions, {} makers, {} findings", o.functions, o.makers, o.findings.len());
+    let mut t = String::new();
+    for (h, l) in &o.findings { t += h; t += "   @"; t += l; t += "\n"; }
+    std::fs::write("/tmp/g/made.txt", t).unwrap();
+}

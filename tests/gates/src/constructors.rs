@@ -1,0 +1,255 @@
+//! Gate 2: safe functions that make something of nothing.
+//!
+//! Every opaque value of the library is a promise. A safe function that takes an address, that makes an opaque value without being
+//! given one, or that makes one out of a shared reference, would have to be `unsafe`, or be argued for: each stands in a reviewed list.
+//! So does each that is hidden from the documentation, because macros call it and nobody else should have to.
+//!
+//! Functions of traits count, also of traits that nobody can name: a bound on a trait brings the functions of what it is built on.
+//!
+//! What it cannot see: an address that is an integer; a value that is made of another kind's value, as a hand-over is (`&mut` of a token
+//! gives a region); what stands only in the device's build; what a macro of the library calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustdoc_types::{Function, Generics, Id, Impl, Item, ItemEnum, Type, Visibility};
+
+use crate::opaque::{Held, Looking, Values, Which, callable_traits, passed_to_closures};
+use crate::surface::{Surface, demands, is_hidden};
+
+/// A function that has to be argued for.
+pub struct Finding {
+    /// The line for the list.
+    pub text: String,
+    /// File and line.
+    pub line: String,
+}
+
+/// What was looked at.
+pub struct Search {
+    /// By the line for the list.
+    pub findings: BTreeMap<String, String>,
+    /// How many safe functions can be called.
+    pub functions: usize,
+    /// How many of them return something opaque, or pass it to a closure.
+    pub makers: usize,
+}
+
+/// A function, and where it stands.
+struct Candidate<'s> {
+    item: &'s Item,
+    function: &'s Function,
+    path: String,
+    generics: Vec<&'s Generics>,
+    /// What `Self` is.
+    self_: Option<&'s Type>,
+    trait_: Option<Id>,
+    hidden: bool,
+}
+
+/// Looks at all safe functions that a foreign crate can call.
+pub fn search(surface: &Surface) -> Search {
+    let mut search = Search { findings: BTreeMap::new(), functions: 0, makers: 0 };
+    for candidate in candidates(surface) {
+        if candidate.function.header.is_unsafe {
+            continue;
+        }
+        search.functions += 1;
+        let results = results(surface, &candidate);
+        if !results.is_empty() {
+            search.makers += 1;
+        }
+        for why in reasons(surface, &candidate, &results) {
+            let made: Vec<&str> = results.keys().map(|name| last(name)).collect();
+            let made =
+                if made.is_empty() { String::new() } else { format!(" -> {}", made.join(", ")) };
+            let text = format!("{why}: {}{made}", candidate.path);
+            search.findings.insert(text, Surface::line(candidate.item));
+        }
+    }
+    search
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// Why a function has to be argued for.
+fn reasons(surface: &Surface, candidate: &Candidate, results: &Values) -> Vec<&'static str> {
+    let mut reasons = Vec::new();
+    let inputs = &candidate.function.sig.inputs;
+    if inputs.iter().any(|(name, type_)| name != "self" && is_address(surface, type_)) {
+        reasons.push("takes an address");
+    }
+    if !results.is_empty() {
+        let mut given = Values::new();
+        for (_, type_) in inputs {
+            looking(surface, candidate, Which::All).in_type(&resolve(candidate, type_), Held::Owned, &mut given);
+        }
+        match given.values().max() {
+            None => reasons.push("makes of nothing"),
+            Some(Held::Shared) => reasons.push("makes of a shared reference"),
+            Some(_) => {}
+        }
+    }
+    if candidate.hidden {
+        reasons.push("is hidden");
+    }
+    reasons
+}
+
+/// `Self` where it is known.
+fn resolve(candidate: &Candidate, type_: &Type) -> Type {
+    match (type_, candidate.self_) {
+        (Type::Generic(name), Some(self_)) if name == "Self" => self_.clone(),
+        (Type::BorrowedRef { lifetime, is_mutable, type_ }, Some(_)) => Type::BorrowedRef {
+            lifetime: lifetime.clone(),
+            is_mutable: *is_mutable,
+            type_: Box::new(resolve(candidate, type_)),
+        },
+        (Type::Tuple(types), Some(_)) => {
+            Type::Tuple(types.iter().map(|type_| resolve(candidate, type_)).collect())
+        }
+        _ => type_.clone(),
+    }
+}
+
+fn looking<'s>(surface: &'s Surface, candidate: &Candidate<'s>, which: Which) -> Looking<'s> {
+    let scope = candidate.generics.clone();
+    Looking { surface, which, scope, self_: candidate.trait_, inside: Vec::new() }
+}
+
+/// The opaque values that a function returns or passes to a closure.
+fn results(surface: &Surface, candidate: &Candidate) -> Values {
+    let mut results = Values::new();
+    let signature = &candidate.function.sig;
+    let mut look = |type_: &Type| {
+        looking(surface, candidate, Which::Any).in_type(&resolve(candidate, type_), Held::Owned, &mut results);
+    };
+    signature.output.iter().for_each(&mut look);
+    let bounds = candidate.generics.iter().flat_map(|generics| demands(generics));
+    passed_to_closures(bounds.map(|(_, bound)| bound)).into_iter().for_each(&mut look);
+    for (_, type_) in &signature.inputs {
+        if let Type::ImplTrait(bounds) = type_ {
+            passed_to_closures(bounds.iter()).into_iter().for_each(&mut look);
+        }
+    }
+    results
+}
+
+/// Whether a type is an address: a raw pointer, or the library's own.
+fn is_address(surface: &Surface, type_: &Type) -> bool {
+    match type_ {
+        Type::RawPointer { .. } => true,
+        Type::ResolvedPath(path) => surface.name(path.id).as_deref() == Some(ADDRESS),
+        Type::Tuple(types) => types.iter().any(|type_| is_address(surface, type_)),
+        Type::Slice(type_) | Type::Array { type_, .. } | Type::BorrowedRef { type_, .. } => {
+            is_address(surface, type_)
+        }
+        _ => false,
+    }
+}
+
+/// The library's typed address.
+const ADDRESS: &str = "baton::ptx::Addr";
+
+/// All functions that a foreign crate can call.
+fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
+    let callable = callable_traits(surface);
+    let mut candidates = Vec::new();
+    let mut in_impl = BTreeSet::new();
+    for item in surface.items() {
+        match &item.inner {
+            ItemEnum::Impl(impl_) if !impl_.is_synthetic && impl_.blanket_impl.is_none() => {
+                in_impl.extend(impl_.items.iter().map(|id| id.0));
+                candidates.extend(of_impl(surface, impl_, &callable));
+            }
+            ItemEnum::Trait(trait_) => {
+                in_impl.extend(trait_.items.iter().map(|id| id.0));
+                if !callable.contains(&item.id.0) {
+                    continue;
+                }
+                let hidden = is_hidden(item);
+                let path = surface.place(item.id);
+                for (item, function) in functions(surface, &trait_.items) {
+                    candidates.push(Candidate {
+                        item,
+                        function,
+                        path: format!("{path}::{}", name(item)),
+                        generics: vec![&function.generics, &trait_.generics],
+                        self_: None,
+                        trait_: surface_trait(surface, &path),
+                        hidden: hidden || is_hidden(item),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    for item in surface.items() {
+        if let ItemEnum::Function(function) = &item.inner
+            && !in_impl.contains(&item.id.0)
+            && let Some(path) = surface.name(item.id)
+        {
+            let hidden = !surface.is_documented(item.id);
+            let generics = vec![&function.generics];
+            candidates.push(Candidate { item, function, path, generics, self_: None, trait_: None, hidden });
+        }
+    }
+    candidates
+}
+
+fn surface_trait(surface: &Surface, path: &str) -> Option<Id> {
+    surface.items().find(|item| matches!(item.inner, ItemEnum::Trait(_)) && surface.place(item.id) == path).map(|item| item.id)
+}
+
+fn name(item: &Item) -> &str {
+    item.name.as_deref().unwrap_or("?")
+}
+
+fn functions<'s>(
+    surface: &'s Surface,
+    items: &'s [Id],
+) -> impl Iterator<Item = (&'s Item, &'s Function)> {
+    items.iter().filter_map(|id| {
+        let item = surface.item(*id)?;
+        match &item.inner {
+            ItemEnum::Function(function) => Some((item, function)),
+            _ => None,
+        }
+    })
+}
+
+fn of_impl<'s>(
+    surface: &'s Surface,
+    impl_: &'s Impl,
+    callable: &BTreeSet<u32>,
+) -> Vec<Candidate<'s>> {
+    let type_ = match &impl_.for_ {
+        Type::ResolvedPath(path) => surface.place(path.id),
+        Type::Tuple(_) => "(…)".to_owned(),
+        Type::Array { .. } => "[…]".to_owned(),
+        Type::Primitive(name) | Type::Generic(name) => name.clone(),
+        _ => "_".to_owned(),
+    };
+    let hidden_trait = match &impl_.trait_ {
+        Some(path) => {
+            let of_library = surface.trait_(path.id).is_some();
+            if of_library && !callable.contains(&path.id.0) {
+                return Vec::new();
+            }
+            surface.item(path.id).is_some_and(is_hidden)
+        }
+        None => false,
+    };
+    let of_one = |(item, function): (&'s Item, &'s Function)| {
+        let path = match &impl_.trait_ {
+            Some(trait_) => format!("<{type_} as {}>::{}", surface.place(trait_.id), name(item)),
+            None if item.visibility != Visibility::Public => return None,
+            None => format!("{type_}::{}", name(item)),
+        };
+        let generics = vec![&function.generics, &impl_.generics];
+        let hidden = hidden_trait || is_hidden(item);
+        Some(Candidate { item, function, path, generics, self_: Some(&impl_.for_), trait_: None, hidden })
+    };
+    functions(surface, &impl_.items).filter_map(of_one).collect()
+}
