@@ -13,16 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustdoc_types::{Function, Generics, Id, Impl, Item, ItemEnum, Type, Visibility};
 
-use crate::opaque::{Held, Looking, Values, Which, callable_traits, passed_to_closures};
+use crate::opaque::{Held, Looking, Values, Which, callable_traits, has, passed_to_closures};
 use crate::surface::{Surface, demands, is_hidden};
-
-/// A function that has to be argued for.
-pub struct Finding {
-    /// The line for the list.
-    pub text: String,
-    /// File and line.
-    pub line: String,
-}
 
 /// What was looked at.
 pub struct Search {
@@ -49,12 +41,14 @@ struct Candidate<'s> {
 /// Looks at all safe functions that a foreign crate can call.
 pub fn search(surface: &Surface) -> Search {
     let mut search = Search { findings: BTreeMap::new(), functions: 0, makers: 0 };
+    let numbers = numbers(surface);
     for candidate in candidates(surface) {
         if candidate.function.header.is_unsafe {
             continue;
         }
         search.functions += 1;
-        let results = results(surface, &candidate);
+        let mut results = results(surface, &candidate);
+        results.retain(|name, _| !numbers.contains(name));
         if !results.is_empty() {
             search.makers += 1;
         }
@@ -88,6 +82,7 @@ fn reasons(surface: &Surface, candidate: &Candidate, results: &Values) -> Vec<&'
         match given.values().max() {
             None => reasons.push("makes of nothing"),
             Some(Held::Shared) => reasons.push("makes of a shared reference"),
+            Some(_) if given.keys().all(|n| TOK.contains(&last(n))) && results.keys().any(|n| !TOK.contains(&last(n))) => reasons.push("makes of tokens"),
             Some(_) => {}
         }
     }
@@ -140,7 +135,7 @@ fn results(surface: &Surface, candidate: &Candidate) -> Values {
 fn is_address(surface: &Surface, type_: &Type) -> bool {
     match type_ {
         Type::RawPointer { .. } => true,
-        Type::ResolvedPath(path) => surface.name(path.id).as_deref() == Some(ADDRESS),
+        Type::ResolvedPath(path) => path.id == find(surface, ADDRESS),
         Type::Tuple(types) => types.iter().any(|type_| is_address(surface, type_)),
         Type::Slice(type_) | Type::Array { type_, .. } | Type::BorrowedRef { type_, .. } => {
             is_address(surface, type_)
@@ -149,8 +144,26 @@ fn is_address(surface: &Surface, type_: &Type) -> bool {
     }
 }
 
-/// The library's typed address.
-const ADDRESS: &str = "baton::ptx::Addr";
+/// The library's typed address, and the trait of what any bits are: a number is opaque, and no promise.
+const ADDRESS: &str = "ptx::addr::Addr";
+const NUMBER: &str = "ptx::word::Word";
+
+/// The numbers among the opaque types.
+pub fn numbers(surface: &Surface) -> BTreeSet<String> {
+    let trait_ = find(surface, NUMBER);
+    let trait_ = surface.trait_(trait_).expect("the trait of numbers");
+    let numbers = surface.implementations(trait_).filter_map(|impl_| match &impl_.for_ {
+        Type::ResolvedPath(path) => Some(surface.place(path.id)),
+        _ => None,
+    });
+    numbers.collect()
+}
+
+/// What this gate knows by name, so that a new name is told instead of passed over.
+fn find(surface: &Surface, path: &str) -> Id {
+    let path = format!("{}::{path}", surface.name);
+    surface.find(&path).unwrap_or_else(|| panic!("there is no `{path}`: what has its part now?"))
+}
 
 /// All functions that a foreign crate can call.
 fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
@@ -169,7 +182,7 @@ fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
                     continue;
                 }
                 let hidden = is_hidden(item);
-                let path = surface.place(item.id);
+                let (of, path) = (item.id, surface.place(item.id));
                 for (item, function) in functions(surface, &trait_.items) {
                     candidates.push(Candidate {
                         item,
@@ -177,7 +190,7 @@ fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
                         path: format!("{path}::{}", name(item)),
                         generics: vec![&function.generics, &trait_.generics],
                         self_: None,
-                        trait_: surface_trait(surface, &path),
+                        trait_: Some(of),
                         hidden: hidden || is_hidden(item),
                     });
                 }
@@ -198,8 +211,8 @@ fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
     candidates
 }
 
-fn surface_trait(surface: &Surface, path: &str) -> Option<Id> {
-    surface.items().find(|item| matches!(item.inner, ItemEnum::Trait(_)) && surface.place(item.id) == path).map(|item| item.id)
+fn is_copy(surface: &Surface, type_: &Type) -> bool {
+    matches!(type_, Type::ResolvedPath(path) if has(surface, path.id, "Copy"))
 }
 
 fn name(item: &Item) -> &str {
@@ -237,6 +250,9 @@ fn of_impl<'s>(
             if of_library && !callable.contains(&path.id.0) {
                 return Vec::new();
             }
+            if !of_library && path.path == "Clone" && is_copy(surface, &impl_.for_) {
+                return Vec::new();
+            }
             surface.item(path.id).is_some_and(is_hidden)
         }
         None => false,
@@ -248,8 +264,11 @@ fn of_impl<'s>(
             None => format!("{type_}::{}", name(item)),
         };
         let generics = vec![&function.generics, &impl_.generics];
-        let hidden = hidden_trait || is_hidden(item);
+        // What a derive hides is its own.
+        let derived = impl_.trait_.as_ref().is_some_and(|path| surface.trait_(path.id).is_none());
+        let hidden = hidden_trait || is_hidden(item) && !derived;
         Some(Candidate { item, function, path, generics, self_: Some(&impl_.for_), trait_: None, hidden })
     };
     functions(surface, &impl_.items).filter_map(of_one).collect()
 }
+const TOK: [&str;7] = ["Cta","Joined","PeersJoined","Warp","Warpgroup","Thread","Sets"];

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::choice::{Choice, LOCAL, bind, bounds_of, supertraits, type_parameters};
 use crate::spell::Environment;
-use crate::surface::{Surface, cargo, root, trait_of};
+use crate::surface::{Library, Surface, cargo, root, trait_of};
 
 /// One impl to try.
 #[derive(Debug)]
@@ -83,7 +83,8 @@ const DEPTH: u32 = 5;
 /// Types of the library for which an impl could pass: those that meet what the trait is built on, or that have the trait, and one that
 /// has nothing to do with it.
 fn library_selves(choice: &Choice, trait_: &Trait) -> BTreeSet<String> {
-    let mut selves = BTreeSet::from(["u32".to_owned(), "baton::path::Written".to_owned()]);
+    let mut selves = BTreeSet::from(["u32".to_owned()]);
+    selves.extend(choice.surface.some_type());
     let mut traits = vec![trait_];
     while let Some(trait_) = traits.pop() {
         selves.extend(choice.implementors(trait_, DEPTH));
@@ -233,13 +234,14 @@ fn arguments(generics: &Generics, environment: &Environment) -> String {
 ///
 /// # Panics
 /// If rustc refuses an impl for a reason that is not the library's: the gate would be blind.
-pub fn judge(cases: &[Case]) -> Outcome {
-    let folder = root().join("target/baton-gates/foreign");
+pub fn judge(library: &Library, cases: &[Case]) -> Outcome {
+    let name = library.name;
+    let folder = root().join("target/baton-gates").join(format!("foreign-{name}"));
     fs::create_dir_all(folder.join("src")).expect("a folder");
-    let library = root().join("kernel-lib").canonicalize().expect("the library");
     let manifest = format!(
-        "[package]\nname = \"foreign\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [dependencies]\nbaton = {{ path = {library:?} }}\n"
+        "[package]\nname = \"foreign-{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\n{name} = {{ path = {:?} }}\n",
+        library.folder
     );
     fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustdoc_types::{
-    GenericArg, GenericArgs, GenericBound, Generics, Id, ItemEnum, Path, StructKind, Trait, Type,
+    GenericArg, GenericArgs, GenericBound, Generics, Id, ItemEnum, Path, StructKind, Type,
     VariantKind, Visibility,
 };
 
@@ -98,6 +98,8 @@ impl<'s> Looking<'s> {
         };
         if is_opaque(self.surface, path.id) {
             let name = self.surface.place(path.id);
+            // What may be copied is as good behind a reference.
+            let held = if has(self.surface, path.id, "Copy") { Held::Owned } else { held };
             let known = values.entry(name).or_insert(held);
             *known = held.max(*known);
             return;
@@ -175,6 +177,22 @@ impl<'s> Looking<'s> {
             values.extend(all.into_iter().flatten());
         }
     }
+}
+
+/// Whether a type has a trait of `core`, in all cases or in some.
+pub fn has(surface: &Surface, id: Id, name: &str) -> bool {
+    let impls = match surface.item(id).map(|item| &item.inner) {
+        Some(ItemEnum::Struct(struct_)) => &struct_.impls,
+        Some(ItemEnum::Enum(enum_)) => &enum_.impls,
+        _ => return false,
+    };
+    impls.iter().filter_map(|id| surface.item(*id)).any(|item| match &item.inner {
+        ItemEnum::Impl(impl_) if !impl_.is_negative && impl_.blanket_impl.is_none() => {
+            let trait_ = impl_.trait_.as_ref().filter(|path| surface.trait_(path.id).is_none());
+            trait_.is_some_and(|path| path.path.rsplit("::").next() == Some(name))
+        }
+        _ => false,
+    })
 }
 
 /// Whether a type has a private field.
@@ -255,10 +273,4 @@ pub fn callable_traits(surface: &Surface) -> BTreeSet<u32> {
         }
     }
     callable
-}
-
-/// A trait's name for the list.
-pub fn place(surface: &Surface, trait_: &Trait, id: Id) -> String {
-    let _ = trait_;
-    surface.place(id)
 }

@@ -24,8 +24,29 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// The library, its private items included.
+/// A library whose surface is looked at.
+pub struct Library {
+    /// How a crate that depends on it spells it.
+    pub name: &'static str,
+    /// The folder of its manifest.
+    pub folder: PathBuf,
+}
+
+impl Library {
+    /// The device library.
+    ///
+    /// # Panics
+    /// If the repository is not whole.
+    pub fn baton() -> Self {
+        let folder = root().join("kernel-lib").canonicalize().expect("the library");
+        Self { name: "baton", folder }
+    }
+}
+
+/// What a library declares, its private items included.
 pub struct Surface {
+    /// The library's name.
+    pub name: &'static str,
     krate: Crate,
     /// How a foreign crate spells what it can name.
     names: HashMap<Id, Name>,
@@ -47,10 +68,12 @@ impl Surface {
     ///
     /// # Panics
     /// If rustdoc fails, or writes another format than this was written for.
-    pub fn read() -> Self {
+    pub fn read(library: &Library) -> Self {
         let target = root().join("target/baton-gates/doc");
         let output = cargo()
-            .args(["rustdoc", "--offline", "--package", "baton", "--lib", "--target-dir"])
+            .args(["rustdoc", "--offline", "--lib", "--manifest-path"])
+            .arg(library.folder.join("Cargo.toml"))
+            .arg("--target-dir")
             .arg(&target)
             .args(["--", "-Z", "unstable-options", "--output-format", "json"])
             .args(["--document-private-items", "--document-hidden-items", "--cap-lints", "allow"])
@@ -59,7 +82,7 @@ impl Surface {
             .output()
             .expect("cargo starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let file = target.join("doc/baton.json");
+        let file = target.join(format!("doc/{}.json", library.name));
         let text = std::fs::read_to_string(&file).expect("rustdoc's answer");
         let any: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let format = any["format_version"].as_u64().expect("a version of the format");
@@ -69,15 +92,11 @@ impl Surface {
             "rustdoc writes format {format}, and `rustdoc-types` reads {FORMAT_VERSION}: give tests/gates/Cargo.toml \
              `rustdoc-types = \"0.{format}\"`"
         );
-        Self::of(serde_json::from_value(any).expect("rustdoc's own format"))
-    }
-
-    fn of(krate: Crate) -> Self {
-        let mut surface = Self { names: HashMap::new(), krate };
-        let mut names = HashMap::new();
-        let root = surface.krate.root;
-        let crate_ = Name { path: "baton".to_owned(), ..Name::default() };
-        surface.walk(&mut names, root, &crate_, &mut vec![root]);
+        let krate: Crate = serde_json::from_value(any).expect("rustdoc's own format");
+        let (mut names, top) = (HashMap::new(), krate.root);
+        let mut surface = Self { name: library.name, names: HashMap::new(), krate };
+        let crate_ = Name { path: library.name.to_owned(), ..Name::default() };
+        surface.walk(&mut names, top, &crate_, &mut vec![top]);
         surface.names = names;
         surface
     }
@@ -124,6 +143,11 @@ impl Surface {
         }
     }
 
+    /// An item of the library by its spelling.
+    pub fn find(&self, path: &str) -> Option<Id> {
+        self.names.iter().find(|(_, name)| name.path == path).map(|(id, _)| *id)
+    }
+
     /// Whether an item has a documented name.
     pub fn is_documented(&self, id: Id) -> bool {
         self.names.get(&id).is_some_and(|name| !name.hidden)
@@ -152,6 +176,16 @@ impl Surface {
     pub fn place(&self, id: Id) -> String {
         let stands = || self.krate.paths.get(&id).map(|summary| summary.path.join("::"));
         self.name(id).or_else(stands).unwrap_or_else(|| "?".to_owned())
+    }
+
+    /// A type without parameters, which has nothing to do with most traits.
+    pub fn some_type(&self) -> Option<String> {
+        let bare = |id: &Id| match self.item(*id).map(|item| &item.inner) {
+            Some(ItemEnum::Enum(enum_)) => enum_.generics.params.is_empty(),
+            Some(ItemEnum::Struct(struct_)) => struct_.generics.params.is_empty(),
+            _ => false,
+        };
+        self.names.iter().filter(|(id, _)| bare(id)).map(|(_, name)| name.path.clone()).min()
     }
 
     /// The traits that a foreign crate can name, by their spelling.

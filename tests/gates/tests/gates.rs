@@ -1,11 +1,11 @@
 use baton_gates::foreign;
-use baton_gates::surface::Surface;
+use baton_gates::surface::{Library, Surface};
 #[test]
 fn foreign_impls() {
-    let s = Surface::read();
+    let s = Surface::read(&Library::baton());
     let cases = foreign::cases(&s);
     println!("{} cases", cases.len());
-    let o = foreign::judge(&cases);
+    let o = foreign::judge(&Library::baton(), &cases);
     println!("{} tried, {} traits, {} rounds, open {}", o.tried, o.traits, o.rounds, o.open.len());
     let mut t = String::new();
     for h in o.open.keys() { t += h; t += "\n"; }
@@ -13,7 +13,7 @@ fn foreign_impls() {
 }
 #[test]
 fn constructors() {
-    let s = Surface::read();
+    let s = Surface::read(&Library::baton());
     let o = baton_gates::constructors::search(&s);
     println!("{} functions, {} makers, {} findings", o.functions, o.makers, o.findings.len());
     let mut t = String::new();
