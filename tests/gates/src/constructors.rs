@@ -4,10 +4,11 @@
 //! given one, or that makes one out of a shared reference, would have to be `unsafe`, or be argued for: each stands in a reviewed list.
 //! So does each that is hidden from the documentation, because macros call it and nobody else should have to.
 //!
+//! What makes something out of nothing but the token of a set is told too: threads alone do not make memory.
 //! Functions of traits count, also of traits that nobody can name: a bound on a trait brings the functions of what it is built on.
 //!
-//! What it cannot see: an address that is an integer; a value that is made of another kind's value, as a hand-over is (`&mut` of a token
-//! gives a region); what stands only in the device's build; what a macro of the library calls.
+//! What it cannot see: an address that is an integer; a value that is made of a wrong one of another kind (a region of
+//! another's end); what stands only in the device's build; what a macro of the library calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +42,7 @@ struct Candidate<'s> {
 /// Looks at all safe functions that a foreign crate can call.
 pub fn search(surface: &Surface) -> Search {
     let mut search = Search { findings: BTreeMap::new(), functions: 0, makers: 0 };
-    let numbers = numbers(surface);
+    let (numbers, sets) = (numbers(surface), implementors(surface, SET));
     for candidate in candidates(surface) {
         if candidate.function.header.is_unsafe {
             continue;
@@ -52,7 +53,7 @@ pub fn search(surface: &Surface) -> Search {
         if !results.is_empty() {
             search.makers += 1;
         }
-        for why in reasons(surface, &candidate, &results) {
+        for why in reasons(surface, &candidate, &results, &sets) {
             let made: Vec<&str> = results.keys().map(|name| last(name)).collect();
             let made =
                 if made.is_empty() { String::new() } else { format!(" -> {}", made.join(", ")) };
@@ -68,7 +69,13 @@ fn last(path: &str) -> &str {
 }
 
 /// Why a function has to be argued for.
-fn reasons(surface: &Surface, candidate: &Candidate, results: &Values) -> Vec<&'static str> {
+fn reasons(
+    surface: &Surface,
+    candidate: &Candidate,
+    results: &Values,
+    sets: &BTreeSet<String>,
+) -> Vec<&'static str> {
+    let is_set = |name: &String| sets.contains(name);
     let mut reasons = Vec::new();
     let inputs = &candidate.function.sig.inputs;
     if inputs.iter().any(|(name, type_)| name != "self" && is_address(surface, type_)) {
@@ -82,7 +89,9 @@ fn reasons(surface: &Surface, candidate: &Candidate, results: &Values) -> Vec<&'
         match given.values().max() {
             None => reasons.push("makes of nothing"),
             Some(Held::Shared) => reasons.push("makes of a shared reference"),
-            Some(_) if given.keys().all(|n| TOK.contains(&last(n))) && results.keys().any(|n| !TOK.contains(&last(n))) => reasons.push("makes of tokens"),
+            Some(_) if given.keys().all(is_set) && !results.keys().all(is_set) => {
+                reasons.push("makes of a token");
+            }
             Some(_) => {}
         }
     }
@@ -144,19 +153,24 @@ fn is_address(surface: &Surface, type_: &Type) -> bool {
     }
 }
 
-/// The library's typed address, and the trait of what any bits are: a number is opaque, and no promise.
+/// The library's typed address; the trait of what any bits are, for a number is opaque and no promise; that of tokens.
 const ADDRESS: &str = "ptx::addr::Addr";
 const NUMBER: &str = "ptx::word::Word";
+const SET: &str = "token::Set";
 
 /// The numbers among the opaque types.
 pub fn numbers(surface: &Surface) -> BTreeSet<String> {
-    let trait_ = find(surface, NUMBER);
-    let trait_ = surface.trait_(trait_).expect("the trait of numbers");
-    let numbers = surface.implementations(trait_).filter_map(|impl_| match &impl_.for_ {
+    implementors(surface, NUMBER)
+}
+
+/// The types for which the library implements a trait of its own.
+fn implementors(surface: &Surface, path: &str) -> BTreeSet<String> {
+    let trait_ = surface.trait_(find(surface, path)).expect("a trait");
+    let types = surface.implementations(trait_).filter_map(|impl_| match &impl_.for_ {
         Type::ResolvedPath(path) => Some(surface.place(path.id)),
         _ => None,
     });
-    numbers.collect()
+    types.collect()
 }
 
 /// What this gate knows by name, so that a new name is told instead of passed over.
@@ -271,4 +285,3 @@ fn of_impl<'s>(
     };
     functions(surface, &impl_.items).filter_map(of_one).collect()
 }
-const TOK: [&str;7] = ["Cta","Joined","PeersJoined","Warp","Warpgroup","Thread","Sets"];

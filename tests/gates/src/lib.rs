@@ -2,7 +2,9 @@
 
 pub mod choice;
 pub mod constructors;
+pub mod copies;
 pub mod foreign;
 pub mod opaque;
+pub mod reviewed;
 pub mod spell;
 pub mod surface;

@@ -52,13 +52,14 @@ pub struct Surface {
     names: HashMap<Id, Name>,
 }
 
-/// A path. Of two, the one that is documented is told, and of those the one where the item stands.
+/// A path. Of two, the one that is documented is told, of those the one that is nearest to where the item stands, and of
+/// those the shorter.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     /// Whether something on the way is `doc(hidden)`.
     hidden: bool,
-    /// Whether it goes through a re-export.
-    through: bool,
+    /// How many segments are those of another module.
+    astray: usize,
     segments: usize,
     path: String,
 }
@@ -111,22 +112,25 @@ impl Surface {
                 continue;
             }
             let hidden = at.hidden || is_hidden(item);
-            let (id, name, through) = match &item.inner {
+            let (id, name) = match &item.inner {
                 ItemEnum::Use(import) => match (import.id, import.is_glob) {
                     (Some(id), true) => {
-                        let at = Name { hidden, through: true, ..at.clone() };
-                        self.enter(names, id, &at, way);
+                        self.enter(names, id, &Name { hidden, ..at.clone() }, way);
                         continue;
                     }
-                    (Some(id), false) => (id, Some(&import.name), true),
+                    (Some(id), false) => (id, Some(&import.name)),
                     (None, _) => continue,
                 },
-                _ => (item.id, item.name.as_ref(), at.through),
+                _ => (item.id, item.name.as_ref()),
             };
             let Some(name) = name else { continue };
             let path = format!("{}::{name}", at.path);
             let hidden = hidden || self.item(id).is_some_and(is_hidden);
-            let named = Name { hidden, through, segments: path.matches("::").count(), path };
+            let stands = self.krate.paths.get(&id).map_or(&[][..], |summary| &summary.path);
+            let segments: Vec<&str> = path.split("::").collect();
+            let common = segments.iter().zip(stands).take_while(|(a, b)| a == b).count();
+            let (astray, segments) = (segments.len() - common, segments.len());
+            let named = Name { hidden, astray, segments, path };
             self.enter(names, id, &named, way);
             let known = names.entry(id).or_insert_with(|| named.clone());
             if named < *known {

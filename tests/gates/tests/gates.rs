@@ -20,3 +20,12 @@ fn constructors() {
     for (h, l) in &o.findings { t += h; t += "   @"; t += l; t += "\n"; }
     std::fs::write("/tmp/g/made.txt", t).unwrap();
 }
+#[test]
+fn copies() {
+    let s = Surface::read(&Library::baton());
+    let o = baton_gates::copies::search(&s);
+    println!("{} types {} findings", o.types, o.findings.len());
+    let mut t = String::new();
+    for (h, l) in &o.findings { t += h; t += "   @"; t += l; t += "\n"; }
+    std::fs::write("/tmp/g/copies.txt", t).unwrap();
+}
