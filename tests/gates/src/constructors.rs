@@ -42,18 +42,18 @@ struct Candidate<'s> {
 /// Looks at all safe functions that a foreign crate can call.
 pub fn search(surface: &Surface) -> Search {
     let mut search = Search { findings: BTreeMap::new(), functions: 0, makers: 0 };
-    let (numbers, sets) = (numbers(surface), implementors(surface, SET));
+    let (plain, sets) = (plain(surface), implementors(surface, SET));
     for candidate in candidates(surface) {
         if candidate.function.header.is_unsafe {
             continue;
         }
         search.functions += 1;
         let mut results = results(surface, &candidate);
-        results.retain(|name, _| !numbers.contains(name));
+        results.retain(|name, _| !plain.contains(name));
         if !results.is_empty() {
             search.makers += 1;
         }
-        for why in reasons(surface, &candidate, &results, &sets) {
+        for why in reasons(surface, &candidate, &results, &plain, &sets) {
             let made: Vec<&str> = results.keys().map(|name| last(name)).collect();
             let made =
                 if made.is_empty() { String::new() } else { format!(" -> {}", made.join(", ")) };
@@ -73,6 +73,7 @@ fn reasons(
     surface: &Surface,
     candidate: &Candidate,
     results: &Values,
+    plain: &BTreeSet<String>,
     sets: &BTreeSet<String>,
 ) -> Vec<&'static str> {
     let is_set = |name: &String| sets.contains(name);
@@ -86,6 +87,7 @@ fn reasons(
         for (_, type_) in inputs {
             looking(surface, candidate, Which::All).in_type(&resolve(candidate, type_), Held::Owned, &mut given);
         }
+        given.retain(|name, _| !plain.contains(name));
         match given.values().max() {
             None => reasons.push("makes of nothing"),
             Some(Held::Shared) => reasons.push("makes of a shared reference"),
@@ -153,14 +155,16 @@ fn is_address(surface: &Surface, type_: &Type) -> bool {
     }
 }
 
-/// The library's typed address; the trait of what any bits are, for a number is opaque and no promise; that of tokens.
+/// The library's typed address, the trait of what any bits are, and that of tokens.
 const ADDRESS: &str = "ptx::addr::Addr";
 const NUMBER: &str = "ptx::word::Word";
 const SET: &str = "token::Set";
 
-/// The numbers among the opaque types.
-pub fn numbers(surface: &Surface) -> BTreeSet<String> {
-    implementors(surface, NUMBER)
+/// The opaque types that promise nothing: any bits are a number, and whoever uses an address has to say `unsafe`.
+pub fn plain(surface: &Surface) -> BTreeSet<String> {
+    let mut plain = implementors(surface, NUMBER);
+    plain.insert(surface.place(find(surface, ADDRESS)));
+    plain
 }
 
 /// The types for which the library implements a trait of its own.
@@ -188,7 +192,7 @@ fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
         match &item.inner {
             ItemEnum::Impl(impl_) if !impl_.is_synthetic && impl_.blanket_impl.is_none() => {
                 in_impl.extend(impl_.items.iter().map(|id| id.0));
-                candidates.extend(of_impl(surface, impl_, &callable));
+                candidates.extend(of_impl(surface, impl_));
             }
             ItemEnum::Trait(trait_) => {
                 in_impl.extend(trait_.items.iter().map(|id| id.0));
@@ -246,11 +250,7 @@ fn functions<'s>(
     })
 }
 
-fn of_impl<'s>(
-    surface: &'s Surface,
-    impl_: &'s Impl,
-    callable: &BTreeSet<u32>,
-) -> Vec<Candidate<'s>> {
+fn of_impl<'s>(surface: &'s Surface, impl_: &'s Impl) -> Vec<Candidate<'s>> {
     let type_ = match &impl_.for_ {
         Type::ResolvedPath(path) => surface.place(path.id),
         Type::Tuple(_) => "(…)".to_owned(),
@@ -258,19 +258,12 @@ fn of_impl<'s>(
         Type::Primitive(name) | Type::Generic(name) => name.clone(),
         _ => "_".to_owned(),
     };
-    let hidden_trait = match &impl_.trait_ {
-        Some(path) => {
-            let of_library = surface.trait_(path.id).is_some();
-            if of_library && !callable.contains(&path.id.0) {
-                return Vec::new();
-            }
-            if !of_library && path.path == "Clone" && is_copy(surface, &impl_.for_) {
-                return Vec::new();
-            }
-            surface.item(path.id).is_some_and(is_hidden)
-        }
-        None => false,
-    };
+    match &impl_.trait_ {
+        // Looked at where the trait is declared, for all types that have it.
+        Some(path) if surface.trait_(path.id).is_some() => return Vec::new(),
+        Some(path) if path.path == "Clone" && is_copy(surface, &impl_.for_) => return Vec::new(),
+        _ => {}
+    }
     let of_one = |(item, function): (&'s Item, &'s Function)| {
         let path = match &impl_.trait_ {
             Some(trait_) => format!("<{type_} as {}>::{}", surface.place(trait_.id), name(item)),
@@ -279,8 +272,7 @@ fn of_impl<'s>(
         };
         let generics = vec![&function.generics, &impl_.generics];
         // What a derive hides is its own.
-        let derived = impl_.trait_.as_ref().is_some_and(|path| surface.trait_(path.id).is_none());
-        let hidden = hidden_trait || is_hidden(item) && !derived;
+        let hidden = is_hidden(item) && impl_.trait_.is_none();
         Some(Candidate { item, function, path, generics, self_: Some(&impl_.for_), trait_: None, hidden })
     };
     functions(surface, &impl_.items).filter_map(of_one).collect()

@@ -2,14 +2,14 @@
 //!
 //! A token, an end, a region or a witness that is `Copy` or `Clone` is forged by whoever has one; `Default` makes one of nothing; and one that
 //! is `Send` may be captured by a role or an elected thread, which is not the set that holds it. So each opaque type with one of
-//! these traits stands in a reviewed list; what is not in it has none of them. Numbers are left out, whose bits mean no more than
-//! themselves.
+//! these traits stands in a reviewed list; what is not in it has none of them. Numbers and addresses are left out, whose bits mean no
+//! more than themselves.
 
 use std::collections::BTreeMap;
 
 use rustdoc_types::Visibility;
 
-use crate::constructors::numbers;
+use crate::constructors::plain;
 use crate::opaque::{has, is_opaque};
 use crate::surface::Surface;
 
@@ -26,12 +26,12 @@ pub struct Holders {
 
 /// Looks at all opaque types that a stranger can have a value of: also those that nobody can name.
 pub fn search(surface: &Surface) -> Holders {
-    let numbers = numbers(surface);
+    let plain = plain(surface);
     let mut holders = Holders { findings: BTreeMap::new(), types: 0 };
     for item in surface.items() {
         let name = surface.place(item.id);
         let opaque = item.visibility == Visibility::Public && is_opaque(surface, item.id);
-        if !opaque || numbers.contains(&name) {
+        if !opaque || plain.contains(&name) {
             continue;
         }
         holders.types += 1;

@@ -3,7 +3,7 @@
 //! An item can be named if a chain of public modules and re-exports leads to it, `doc(hidden)` or not: hiding is for the
 //! reader of the documentation, not for the compiler. What no chain leads to (a supertrait in a private module) seals.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -227,6 +227,26 @@ impl Surface {
             ItemEnum::Impl(impl_) if !impl_.is_synthetic => Some(impl_),
             _ => None,
         })
+    }
+
+    /// Functions and types of the library with a bound on a trait: the first few, each with file and line.
+    pub fn users(&self, trait_: Id) -> Vec<String> {
+        let asks = |generics: &Generics| {
+            let mut traits = demands(generics).into_iter().filter_map(|(_, bound)| trait_of(bound));
+            traits.any(|path| path.id == trait_)
+        };
+        let user = |item: &Item| match &item.inner {
+            ItemEnum::Function(function) => asks(&function.generics),
+            ItemEnum::Struct(struct_) => asks(&struct_.generics),
+            ItemEnum::Impl(impl_) => asks(&impl_.generics),
+            _ => false,
+        };
+        let name = |item: &Item| {
+            let name = item.name.as_deref().unwrap_or("impl");
+            format!("`{name}` at {}", Self::line(item))
+        };
+        let users: BTreeSet<String> = self.items().filter(|item| user(item)).map(name).collect();
+        if users.is_empty() { vec!["nobody".to_owned()] } else { users.into_iter().take(4).collect() }
     }
 
     /// File and line of an item, in the library.

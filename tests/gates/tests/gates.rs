@@ -1,31 +1,145 @@
-use baton_gates::foreign;
-use baton_gates::surface::{Library, Surface};
-#[test]
-fn foreign_impls() {
-    let s = Surface::read(&Library::baton());
-    let cases = foreign::cases(&s);
-    println!("{} cases", cases.len());
-    let o = foreign::judge(&Library::baton(), &cases);
-    println!("{} tried, {} traits, {} rounds, open {}", o.tried, o.traits, o.rounds, o.open.len());
-    let mut t = String::new();
-    for h in o.open.keys() { t += h; t += "\n"; }
-    std::fs::write("/tmp/g/open.txt", t).unwrap();
+//! The gates: what safe code of another crate could make of the device library's surface, beyond what the library means it to.
+//!
+//! Each gate compares what it finds with a page in `reviewed`. `holes` is a library that has each kind of hole on purpose, and shows
+//! that the gates see them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use baton_gates::surface::{Library, Surface, root};
+use baton_gates::{constructors, copies, foreign, reviewed};
+
+static BATON: LazyLock<Surface> = LazyLock::new(|| Surface::read(&Library::baton()));
+static HOLES: LazyLock<Surface> = LazyLock::new(|| Surface::read(&holes()));
+
+/// The library with holes. Its manifest stands in the target folder, so that no lock file has to be kept.
+fn holes() -> Library {
+    let folder = root().join("target/baton-gates/holes");
+    fs::create_dir_all(&folder).expect("a folder");
+    let source = root().join("tests/gates/holes/lib.rs").canonicalize().expect("the holes");
+    let manifest = format!(
+        "[package]\nname = \"holes\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[lib]\npath = {source:?}\n"
+    );
+    // Cargo looks at the time of the manifest.
+    let file = folder.join("Cargo.toml");
+    if fs::read_to_string(&file).ok().as_ref() != Some(&manifest) {
+        fs::write(&file, manifest).expect("a manifest");
+    }
+    Library { name: "holes", folder: folder.canonicalize().expect("a folder") }
 }
-#[test]
-fn constructors() {
-    let s = Surface::read(&Library::baton());
-    let o = baton_gates::constructors::search(&s);
-    println!("{} functions, {} makers, {} findings", o.functions, o.makers, o.findings.len());
-    let mut t = String::new();
-    for (h, l) in &o.findings { t += h; t += "   @"; t += l; t += "\n"; }
-    std::fs::write("/tmp/g/made.txt", t).unwrap();
+
+/// Fails unless a page of `reviewed` has the findings.
+fn agree(page: &str, found: &BTreeMap<String, String>, remedy: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("reviewed").join(page);
+    if let Err(differs) = reviewed::compare(&page, found, remedy) {
+        panic!("{differs}");
+    }
 }
+
 #[test]
-fn copies() {
-    let s = Surface::read(&Library::baton());
-    let o = baton_gates::copies::search(&s);
-    println!("{} types {} findings", o.types, o.findings.len());
-    let mut t = String::new();
-    for (h, l) in &o.findings { t += h; t += "   @"; t += l; t += "\n"; }
-    std::fs::write("/tmp/g/copies.txt", t).unwrap();
+fn strangers_implement_only_what_is_harmless() {
+    let cases = foreign::cases(&BATON);
+    let outcome = foreign::judge(&Library::baton(), &cases);
+    println!(
+        "{} impls of {} traits tried in {} rounds, {} taken",
+        outcome.tried,
+        outcome.traits,
+        outcome.rounds,
+        outcome.open.len()
+    );
+    assert!(outcome.traits > 150 && outcome.tried > 350, "the gate looks at less than it did");
+    let users = |id| format!("asked for by {}", BATON.users(id).join(", "));
+    let open = outcome.open.iter().map(|(head, id)| (head.clone(), users(*id)));
+    agree(
+        "foreign-impls.md",
+        &open.collect(),
+        "rustc takes an `impl` of a crate that is not ours. Seal the trait: a supertrait `pub(crate)`, or in a private module, and with the \
+         same type parameters; or add the line to that page, below a sentence that says why such an impl does no harm.",
+    );
+}
+
+#[test]
+fn safe_functions_make_nothing_of_nothing() {
+    let search = constructors::search(&BATON);
+    println!(
+        "{} safe functions, {} of which make something opaque; {} to be argued for",
+        search.functions,
+        search.makers,
+        search.findings.len()
+    );
+    assert!(search.functions > 600 && search.makers > 120, "the gate looks at less than it did");
+    agree(
+        "constructors.md",
+        &search.findings,
+        "Make the function `unsafe`, or `pub(crate)`, or let it take what it is made from by value; or add the line to that page, below a \
+         sentence that says why it does no harm. A function of a trait in a private module can be called through a bound on a public \
+         trait that is built on it, unless the former is `pub(crate)`.",
+    );
+}
+
+#[test]
+fn what_may_be_copied_or_sent_is_known() {
+    let holders = copies::search(&BATON);
+    println!("{} opaque types, {} listed", holders.types, holders.findings.len());
+    assert!(holders.types > 90, "the gate looks at less than it did");
+    agree(
+        "copies.md",
+        &holders.findings,
+        "Take the trait from the type (`StaysWithItsThreads` makes it not `Send`), or change the line on that page, below a sentence that \
+         says why a second one, or one in other threads, does no harm.",
+    );
+}
+
+#[test]
+fn a_hole_for_an_impl_is_seen() {
+    let outcome = foreign::judge(&holes(), &foreign::cases(&HOLES));
+    let open: BTreeSet<&str> = outcome.open.keys().map(String::as_str).collect();
+    let expected = [
+        "holes::path::BuiltOnAFact for &'static Local",
+        "holes::path::BuiltOnAFact for Local",
+        "holes::path::Fact for &'static Local",
+        "holes::path::Fact for Local",
+        "holes::path::HandsOnTo<Local> for holes::path::Fenced",
+        "holes::path::HandsOnTo<Local> for holes::path::Written",
+        "holes::path::Ordered<holes::path::Written> for &'static Local",
+        "holes::path::Ordered<holes::path::Written> for Local",
+        "holes::support::Hidden for &'static Local",
+        "holes::support::Hidden for Local",
+    ];
+    assert_eq!(open, BTreeSet::from(expected));
+}
+
+#[test]
+fn a_hole_that_makes_something_is_seen() {
+    let search = constructors::search(&HOLES);
+    let found: BTreeSet<&str> = search.findings.keys().map(String::as_str).collect();
+    let expected = [
+        "is hidden: holes::support::Followers::of -> Region, Warp",
+        "is hidden: holes::support::Region::renew",
+        "is hidden: holes::support::ask -> Region",
+        "makes of a shared reference: <holes::token::Twice as core::clone::Clone>::clone -> Twice",
+        "makes of a shared reference: holes::support::Region::again -> Region",
+        "makes of a token: holes::support::Region::of_threads -> Region",
+        "makes of nothing: holes::path::sealed::Makes::make -> Warp",
+        "makes of nothing: holes::support::Followers::of -> Region, Warp",
+        "makes of nothing: holes::support::Region::lend -> Region",
+        "makes of nothing: holes::support::ask -> Region",
+        "takes an address: holes::support::Followers::of -> Region, Warp",
+        "takes an address: holes::support::ask -> Region",
+    ];
+    assert_eq!(found, BTreeSet::from(expected));
+}
+
+#[test]
+fn a_copy_is_seen() {
+    let holders = copies::search(&HOLES);
+    let found: BTreeSet<&str> = holders.findings.keys().map(String::as_str).collect();
+    let expected = [
+        "holes::support::Region: Send, Sync",
+        "holes::token::Twice: Clone",
+        "holes::token::Wandering: Send, Sync",
+    ];
+    assert_eq!(found, BTreeSet::from(expected));
 }
