@@ -113,6 +113,9 @@ pub mod path {
     /// Sound: everything has it already.
     pub trait OfAll {}
     impl<T: ?Sized> OfAll for T {}
+    /// Open: everything has it but what has no size.
+    pub trait OfSized {}
+    impl<T> OfSized for T {}
 
     /// Can be named, and what it is built on cannot.
     pub trait Named: sealed::Makes {}

@@ -80,7 +80,12 @@ impl<'s> Choice<'s> {
     }
 
     /// Something for each parameter: the stranger's type for those that are `own`, and one that fits for the others.
-    pub fn environment(&self, generics: &Generics, own: &[String], depth: u32) -> Option<Environment> {
+    pub fn environment(
+        &self,
+        generics: &Generics,
+        own: &[String],
+        depth: u32,
+    ) -> Option<Environment> {
         let mut environment = Environment::default();
         for param in &generics.params {
             let value = match &param.kind {
@@ -101,10 +106,10 @@ impl<'s> Choice<'s> {
 
     /// A type that meets bounds, of the library if they are not met by all.
     pub(crate) fn fitting(&self, bounds: &[&Path], depth: u32) -> Option<String> {
-        let mut bounds =
-            bounds.iter().filter_map(|path| self.surface.trait_(path.id)).map(|trait_| {
-                self.implementors(trait_, depth)
-            });
+        let mut bounds = bounds
+            .iter()
+            .filter_map(|path| self.surface.trait_(path.id))
+            .map(|trait_| self.implementors(trait_, depth));
         let Some(first) = bounds.next() else { return Some(LOCAL.to_owned()) };
         let others: Vec<_> = bounds.collect();
         let in_all = first.iter().find(|name| others.iter().all(|other| other.contains(name)));
@@ -149,7 +154,12 @@ pub fn supertraits(trait_: &Trait) -> Vec<&Path> {
 }
 
 /// What stands for a trait's parameters in a bound on it, spelled where the bound stands.
-pub fn bind(choice: &Choice, trait_: &Trait, bound: &Path, at: &Environment) -> Option<Environment> {
+pub fn bind(
+    choice: &Choice,
+    trait_: &Trait,
+    bound: &Path,
+    at: &Environment,
+) -> Option<Environment> {
     let args = match bound.args.as_deref() {
         Some(GenericArgs::AngleBracketed { args, .. }) => args.as_slice(),
         _ => &[],

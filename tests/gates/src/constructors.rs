@@ -85,7 +85,11 @@ fn reasons(
     if !results.is_empty() {
         let mut given = Values::new();
         for (_, type_) in inputs {
-            looking(surface, candidate, Which::All).in_type(&resolve(candidate, type_), Held::Owned, &mut given);
+            looking(surface, candidate, Which::All).in_type(
+                &resolve(candidate, type_),
+                Held::Owned,
+                &mut given,
+            );
         }
         given.retain(|name, _| !plain.contains(name));
         match given.values().max() {
@@ -129,7 +133,11 @@ fn results(surface: &Surface, candidate: &Candidate) -> Values {
     let mut results = Values::new();
     let signature = &candidate.function.sig;
     let mut look = |type_: &Type| {
-        looking(surface, candidate, Which::Any).in_type(&resolve(candidate, type_), Held::Owned, &mut results);
+        looking(surface, candidate, Which::Any).in_type(
+            &resolve(candidate, type_),
+            Held::Owned,
+            &mut results,
+        );
     };
     signature.output.iter().for_each(&mut look);
     let bounds = candidate.generics.iter().flat_map(|generics| demands(generics));
@@ -223,7 +231,15 @@ fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
         {
             let hidden = !surface.is_documented(item.id);
             let generics = vec![&function.generics];
-            candidates.push(Candidate { item, function, path, generics, self_: None, trait_: None, hidden });
+            candidates.push(Candidate {
+                item,
+                function,
+                path,
+                generics,
+                self_: None,
+                trait_: None,
+                hidden,
+            });
         }
     }
     candidates
@@ -264,6 +280,14 @@ fn of_impl<'s>(surface: &'s Surface, impl_: &'s Impl) -> Vec<Candidate<'s>> {
         Some(path) if path.path == "Clone" && is_copy(surface, &impl_.for_) => return Vec::new(),
         _ => {}
     }
+    let hidden_type = match &impl_.for_ {
+        Type::ResolvedPath(path) => {
+            surface.name(path.id).is_some()
+                && surface.item(path.id).is_some()
+                && !surface.is_documented(path.id)
+        }
+        _ => false,
+    };
     let of_one = |(item, function): (&'s Item, &'s Function)| {
         let path = match &impl_.trait_ {
             Some(trait_) => format!("<{type_} as {}>::{}", surface.place(trait_.id), name(item)),
@@ -272,8 +296,16 @@ fn of_impl<'s>(surface: &'s Surface, impl_: &'s Impl) -> Vec<Candidate<'s>> {
         };
         let generics = vec![&function.generics, &impl_.generics];
         // What a derive hides is its own.
-        let hidden = is_hidden(item) && impl_.trait_.is_none();
-        Some(Candidate { item, function, path, generics, self_: Some(&impl_.for_), trait_: None, hidden })
+        let hidden = (is_hidden(item) || hidden_type) && impl_.trait_.is_none();
+        Some(Candidate {
+            item,
+            function,
+            path,
+            generics,
+            self_: Some(&impl_.for_),
+            trait_: None,
+            hidden,
+        })
     };
     functions(surface, &impl_.items).filter_map(of_one).collect()
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 
-use rustdoc_types::{Generics, GenericParamDefKind, Id, ItemEnum, Trait, Type};
+use rustdoc_types::{GenericParamDefKind, Generics, Id, ItemEnum, Trait, Type};
 use serde_json::Value;
 
 use crate::choice::{Choice, LOCAL, bind, bounds_of, supertraits, type_parameters};
@@ -25,8 +25,8 @@ use crate::surface::{Library, Surface, cargo, root, trait_of};
 pub struct Case {
     /// The head of the impl: `baton::path::SlotState for Local`.
     pub head: String,
-    /// The trait.
-    pub id: Id,
+    /// The trait; none if this only shows that a type can be spelled so.
+    pub id: Option<Id>,
     /// A module on one line.
     code: String,
     /// Whether nothing in the declarations speaks against it.
@@ -49,6 +49,7 @@ pub struct Outcome {
 pub fn cases(surface: &Surface) -> Vec<Case> {
     let choice = Choice::new(surface);
     let mut cases = Vec::new();
+    let mut types = BTreeSet::new();
     for (name, id, trait_) in surface.traits() {
         if surface.asks_for_unsafe(trait_) || trait_.is_auto {
             continue;
@@ -60,13 +61,14 @@ pub fn cases(surface: &Surface) -> Vec<Case> {
         for own in sets {
             let environment = choice.environment(&trait_.generics, &own, DEPTH);
             let Some(environment) = environment else { continue };
-            let mut selves = vec![LOCAL.to_owned(), format!("&'static {LOCAL}")];
+            let mut selves: Vec<_> = OWN.map(str::to_owned).into();
             if !own.is_empty() {
                 selves.extend(library_selves(&choice, trait_));
             }
             for self_ in selves {
                 let mut environment = environment.clone();
                 environment.values.insert("Self".to_owned(), self_);
+                types.extend(environment.values.values().cloned());
                 cases.extend(case(&choice, &name, id, trait_, &environment));
             }
         }
@@ -74,8 +76,21 @@ pub fn cases(surface: &Surface) -> Vec<Case> {
     }
     let mut seen = BTreeSet::new();
     cases.retain(|case| seen.insert((case.head.clone(), case.code.clone())));
+    // An impl for what is no type would be refused, whatever the trait.
+    cases.extend(types.into_iter().filter(|type_| type_.contains("::")).map(|type_| Case {
+        code: format!("pub struct {LOCAL}; pub fn spelled(_: &'static {type_}) {{}}"),
+        head: type_,
+        id: None,
+        expected: true,
+    }));
     cases
 }
+
+/// What Rust takes for a stranger's own type, so that the stranger may give it another crate's trait.
+const OWN: [&str; 3] = [LOCAL, "&'static Local", "dyn Own"];
+
+/// What stands before the impls in the module of each.
+const DECLARATIONS: &str = "pub struct Local; pub trait Own {}";
 
 /// How deep types are nested that stand for parameters.
 const DEPTH: u32 = 5;
@@ -105,20 +120,20 @@ fn case(
     let mut tries = Vec::new();
     for with_supertraits in [true, false] {
         let mut needs = Needs { choice, with_supertraits, ..Needs::new(choice) };
-        needs.add(name, id, trait_, environment);
+        needs.add(name, trait_, environment);
         let derives: Vec<_> = needs.derives.iter().copied().collect();
         let mut code = String::new();
         if !derives.is_empty() {
             write!(code, "#[derive({})] ", derives.join(", ")).expect("a string");
         }
-        write!(code, "pub struct {LOCAL};").expect("a string");
+        code += DECLARATIONS;
         for (head, items) in &needs.impls {
             write!(code, " impl {head} {{{items}}}").expect("a string");
         }
         let self_ = &environment.values["Self"];
         let head = needs.first.clone().expect("the impl itself");
         let expected = self_ == LOCAL && choice.open(id);
-        tries.push(Case { head, id, code, expected });
+        tries.push(Case { head, id: Some(id), code, expected });
     }
     tries.dedup_by(|a, b| a.code == b.code);
     tries
@@ -140,7 +155,7 @@ impl<'c, 's> Needs<'c, 's> {
         Self { choice, with_supertraits: true, first: None, impls, derives }
     }
 
-    fn add(&mut self, name: &str, id: Id, trait_: &Trait, environment: &Environment) {
+    fn add(&mut self, name: &str, trait_: &Trait, environment: &Environment) {
         let self_ = environment.values["Self"].clone();
         let head = format!("{name}{} for {self_}", arguments(&trait_.generics, environment));
         if self.impls.contains_key(&head) {
@@ -148,7 +163,7 @@ impl<'c, 's> Needs<'c, 's> {
         }
         self.first.get_or_insert_with(|| head.clone());
         self.impls.insert(head.clone(), String::new());
-        let own_self = self_ == LOCAL || self_ == format!("&'static {LOCAL}");
+        let own_self = OWN.contains(&self_.as_str());
         for bound in supertraits(trait_) {
             self.need(bound, &self_, environment, own_self);
         }
@@ -161,7 +176,6 @@ impl<'c, 's> Needs<'c, 's> {
         }
         let items = self.items(trait_, environment);
         self.impls.insert(head, items);
-        let _ = id;
     }
 
     /// Implements a bound for a type, if a stranger may try.
@@ -180,7 +194,7 @@ impl<'c, 's> Needs<'c, 's> {
             return;
         }
         environment.values.insert("Self".to_owned(), self_.to_owned());
-        self.add(&name, bound.id, trait_, &environment);
+        self.add(&name, trait_, &environment);
     }
 
     /// What of a trait's items is easily written. An impl that lacks only items is one that passes.
@@ -268,14 +282,18 @@ pub fn judge(library: &Library, cases: &[Case]) -> Outcome {
                 let case = &cases[*case];
                 let known = REFUSALS.contains(&said.code.as_str())
                     && !(case.expected && said.code == "E0277");
-                (!known).then(|| format!("`impl {}`: {}\n    {}", case.head, said.text, case.code))
+                (!known).then(|| format!("{}: {}\n    {}", case.head, said.text, case.code))
             }));
         }
         if refused.is_empty() {
             assert!(blind.is_empty(), "cannot tell whether it is open:\n{}", blind.join("\n"));
-            let open = alive.iter().map(|case| (cases[*case].head.clone(), cases[*case].id));
-            let traits: BTreeSet<u32> = cases.iter().map(|case| case.id.0).collect();
-            let (tried, traits) = (cases.len(), traits.len());
+            let open = alive.iter().filter_map(|case| {
+                let case = &cases[*case];
+                Some((case.head.clone(), case.id?))
+            });
+            let ids: Vec<u32> = cases.iter().filter_map(|case| Some(case.id?.0)).collect();
+            let tried = ids.len();
+            let traits = ids.into_iter().collect::<BTreeSet<u32>>().len();
             return Outcome { open: open.collect(), tried, traits, rounds: round };
         }
         alive.retain(|case| !refused.contains_key(case));
@@ -311,9 +329,12 @@ fn compile(folder: &std::path::Path) -> Vec<Complaint> {
         let code = said["code"]["code"].as_str().unwrap_or_default().to_owned();
         let spans = said["spans"].as_array().expect("spans");
         for span in spans.iter().filter(|span| span["is_primary"] == true) {
-            let line = span["line_start"].as_u64().and_then(|line| usize::try_from(line).ok());
+            // An error of the library itself is none of an impl's: it has no line here.
+            let here = span["file_name"] == "src/lib.rs";
+            let line = span["line_start"].as_u64().filter(|_| here).unwrap_or_default();
             let text = said["message"].as_str().unwrap_or_default().to_owned();
-            complaints.push(Complaint { line: line.expect("a line"), code: code.clone(), text });
+            let line = usize::try_from(line).expect("a line");
+            complaints.push(Complaint { line, code: code.clone(), text });
         }
     }
     let silent = !output.status.success() && complaints.is_empty();

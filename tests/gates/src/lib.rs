@@ -1,10 +1,10 @@
 //! What a foreign crate can do with the device library's public surface, asked of rustdoc and rustc.
 
-pub mod choice;
+mod choice;
 pub mod constructors;
 pub mod copies;
 pub mod foreign;
-pub mod opaque;
+mod opaque;
 pub mod reviewed;
-pub mod spell;
+mod spell;
 pub mod surface;

@@ -60,7 +60,8 @@ impl<'s> Looking<'s> {
                 self.in_implementors(&traits, held, values);
             }
             Type::ImplTrait(bounds) => {
-                let traits: Vec<Id> = bounds.iter().filter_map(trait_of).map(|path| path.id).collect();
+                let traits: Vec<Id> =
+                    bounds.iter().filter_map(trait_of).map(|path| path.id).collect();
                 self.in_implementors(&traits, held, values);
             }
             Type::Tuple(types) => types.iter().for_each(|t| self.in_type(t, held, values)),
@@ -200,9 +201,8 @@ pub fn is_opaque(surface: &Surface, id: Id) -> bool {
     let Some(ItemEnum::Struct(struct_)) = surface.item(id).map(|item| &item.inner) else {
         return false;
     };
-    let private = |id: &Id| {
-        surface.item(*id).is_none_or(|field| field.visibility != Visibility::Public)
-    };
+    let private =
+        |id: &Id| surface.item(*id).is_none_or(|field| field.visibility != Visibility::Public);
     match &struct_.kind {
         StructKind::Unit => false,
         StructKind::Tuple(fields) => fields.iter().any(|id| id.as_ref().is_none_or(private)),

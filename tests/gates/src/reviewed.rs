@@ -40,7 +40,8 @@ impl Page {
         let block = |block: &Block| match block {
             Block::Text(text) => text.clone(),
             Block::Entries(entries) => {
-                let lines: Vec<_> = entries.iter().map(|entry| format!("{INDENT}{entry}")).collect();
+                let lines: Vec<_> =
+                    entries.iter().map(|entry| format!("{INDENT}{entry}")).collect();
                 lines.join("\n")
             }
         };
@@ -92,11 +93,7 @@ impl Page {
 ///
 /// # Errors
 /// What differs, and what to do.
-pub fn compare(
-    page: &Path,
-    found: &BTreeMap<String, String>,
-    remedy: &str,
-) -> Result<(), String> {
+pub fn compare(page: &Path, found: &BTreeMap<String, String>, remedy: &str) -> Result<(), String> {
     let text = std::fs::read_to_string(page).map_err(|error| format!("{page:?}: {error}"))?;
     let list = Page::parse(&text);
     let listed: BTreeSet<String> = list.entries().cloned().collect();

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustdoc_types::{
-    Attribute, Crate, FORMAT_VERSION, Generics, GenericBound, GenericParamDefKind, Id, Impl, Item, ItemEnum,
-    Trait, Type, Visibility, WherePredicate,
+    Attribute, Crate, FORMAT_VERSION, GenericBound, GenericParamDefKind, Generics, Id, Impl, Item,
+    ItemEnum, Trait, Type, Visibility, WherePredicate,
 };
 
 /// The top folder of the repository.
@@ -246,7 +246,11 @@ impl Surface {
             format!("`{name}` at {}", Self::line(item))
         };
         let users: BTreeSet<String> = self.items().filter(|item| user(item)).map(name).collect();
-        if users.is_empty() { vec!["nobody".to_owned()] } else { users.into_iter().take(4).collect() }
+        if users.is_empty() {
+            vec!["nobody".to_owned()]
+        } else {
+            users.into_iter().take(4).collect()
+        }
     }
 
     /// File and line of an item, in the library.
@@ -284,9 +288,11 @@ pub fn demands(generics: &Generics) -> Vec<(Type, &GenericBound)> {
 /// The trait of a bound that asks for one.
 pub fn trait_of(bound: &GenericBound) -> Option<&rustdoc_types::Path> {
     match bound {
-        GenericBound::TraitBound { trait_, modifier: rustdoc_types::TraitBoundModifier::None, .. } => {
-            Some(trait_)
-        }
+        GenericBound::TraitBound {
+            trait_,
+            modifier: rustdoc_types::TraitBoundModifier::None,
+            ..
+        } => Some(trait_),
         _ => None,
     }
 }

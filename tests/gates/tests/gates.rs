@@ -101,12 +101,16 @@ fn a_hole_for_an_impl_is_seen() {
         "holes::path::BuiltOnAFact for Local",
         "holes::path::Fact for &'static Local",
         "holes::path::Fact for Local",
+        "holes::path::Fact for dyn Own",
         "holes::path::HandsOnTo<Local> for holes::path::Fenced",
         "holes::path::HandsOnTo<Local> for holes::path::Written",
+        "holes::path::OfSized for dyn Own",
         "holes::path::Ordered<holes::path::Written> for &'static Local",
         "holes::path::Ordered<holes::path::Written> for Local",
+        "holes::path::Ordered<holes::path::Written> for dyn Own",
         "holes::support::Hidden for &'static Local",
         "holes::support::Hidden for Local",
+        "holes::support::Hidden for dyn Own",
     ];
     assert_eq!(open, BTreeSet::from(expected));
 }
@@ -117,6 +121,10 @@ fn a_hole_that_makes_something_is_seen() {
     let found: BTreeSet<&str> = search.findings.keys().map(String::as_str).collect();
     let expected = [
         "is hidden: holes::support::Followers::of -> Region, Warp",
+        "is hidden: holes::support::Region::again -> Region",
+        "is hidden: holes::support::Region::go_on -> Region",
+        "is hidden: holes::support::Region::lend -> Region",
+        "is hidden: holes::support::Region::of_threads -> Region",
         "is hidden: holes::support::Region::renew",
         "is hidden: holes::support::ask -> Region",
         "makes of a shared reference: <holes::token::Twice as core::clone::Clone>::clone -> Twice",
