@@ -78,7 +78,7 @@ pub fn cases(surface: &Surface) -> Vec<Case> {
     cases.retain(|case| seen.insert((case.head.clone(), case.code.clone())));
     // An impl for what is no type would be refused, whatever the trait.
     cases.extend(types.into_iter().filter(|type_| type_.contains("::")).map(|type_| Case {
-        code: format!("pub struct {LOCAL}; pub fn spelled(_: &'static {type_}) {{}}"),
+        code: format!("{DECLARATIONS} pub fn spelled(_: &'static {type_}) {{}}"),
         head: type_,
         id: None,
         expected: true,
