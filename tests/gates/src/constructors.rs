@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustdoc_types::{Function, Generics, Id, Impl, Item, ItemEnum, Type, Visibility};
 
-use crate::opaque::{Held, Looking, Values, Which, callable_traits, has, passed_to_closures};
+use crate::opaque::{
+    Held, Looking, Owner, Values, Which, callable_traits, has, passed_to_closures,
+};
 use crate::surface::{Surface, demands, is_hidden};
 
 /// What was looked at.
@@ -33,9 +35,7 @@ struct Candidate<'s> {
     function: &'s Function,
     path: String,
     generics: Vec<&'s Generics>,
-    /// What `Self` is.
-    self_: Option<&'s Type>,
-    trait_: Option<Id>,
+    owner: Owner<'s>,
     hidden: bool,
 }
 
@@ -85,11 +85,7 @@ fn reasons(
     if !results.is_empty() {
         let mut given = Values::new();
         for (_, type_) in inputs {
-            looking(surface, candidate, Which::All).in_type(
-                &resolve(candidate, type_),
-                Held::Owned,
-                &mut given,
-            );
+            looking(surface, candidate, Which::All).in_type(type_, Held::Owned, &mut given);
         }
         given.retain(|name, _| !plain.contains(name));
         match given.values().max() {
@@ -107,25 +103,9 @@ fn reasons(
     reasons
 }
 
-/// `Self` where it is known.
-fn resolve(candidate: &Candidate, type_: &Type) -> Type {
-    match (type_, candidate.self_) {
-        (Type::Generic(name), Some(self_)) if name == "Self" => self_.clone(),
-        (Type::BorrowedRef { lifetime, is_mutable, type_ }, Some(_)) => Type::BorrowedRef {
-            lifetime: lifetime.clone(),
-            is_mutable: *is_mutable,
-            type_: Box::new(resolve(candidate, type_)),
-        },
-        (Type::Tuple(types), Some(_)) => {
-            Type::Tuple(types.iter().map(|type_| resolve(candidate, type_)).collect())
-        }
-        _ => type_.clone(),
-    }
-}
-
 fn looking<'s>(surface: &'s Surface, candidate: &Candidate<'s>, which: Which) -> Looking<'s> {
     let scope = candidate.generics.clone();
-    Looking { surface, which, scope, self_: candidate.trait_, inside: Vec::new() }
+    Looking { surface, which, scope, owner: candidate.owner, inside: Vec::new() }
 }
 
 /// The opaque values that a function returns or passes to a closure.
@@ -133,11 +113,7 @@ fn results(surface: &Surface, candidate: &Candidate) -> Values {
     let mut results = Values::new();
     let signature = &candidate.function.sig;
     let mut look = |type_: &Type| {
-        looking(surface, candidate, Which::Any).in_type(
-            &resolve(candidate, type_),
-            Held::Owned,
-            &mut results,
-        );
+        looking(surface, candidate, Which::Any).in_type(type_, Held::Owned, &mut results);
     };
     signature.output.iter().for_each(&mut look);
     let bounds = candidate.generics.iter().flat_map(|generics| demands(generics));
@@ -215,8 +191,7 @@ fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
                         function,
                         path: format!("{path}::{}", name(item)),
                         generics: vec![&function.generics, &trait_.generics],
-                        self_: None,
-                        trait_: Some(of),
+                        owner: Owner::Trait(of),
                         hidden: hidden || is_hidden(item),
                     });
                 }
@@ -236,8 +211,7 @@ fn candidates(surface: &Surface) -> Vec<Candidate<'_>> {
                 function,
                 path,
                 generics,
-                self_: None,
-                trait_: None,
+                owner: Owner::Module,
                 hidden,
             });
         }
@@ -297,15 +271,7 @@ fn of_impl<'s>(surface: &'s Surface, impl_: &'s Impl) -> Vec<Candidate<'s>> {
         let generics = vec![&function.generics, &impl_.generics];
         // What a derive hides is its own.
         let hidden = (is_hidden(item) || hidden_type) && impl_.trait_.is_none();
-        Some(Candidate {
-            item,
-            function,
-            path,
-            generics,
-            self_: Some(&impl_.for_),
-            trait_: None,
-            hidden,
-        })
+        Some(Candidate { item, function, path, generics, owner: Owner::Impl(impl_), hidden })
     };
     functions(surface, &impl_.items).filter_map(of_one).collect()
 }

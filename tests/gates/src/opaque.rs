@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustdoc_types::{
-    GenericArg, GenericArgs, GenericBound, Generics, Id, ItemEnum, Path, StructKind, Type,
+    GenericArg, GenericArgs, GenericBound, Generics, Id, Impl, ItemEnum, Path, StructKind, Type,
     VariantKind, Visibility,
 };
 
@@ -35,14 +35,25 @@ pub enum Which {
     Any,
 }
 
+/// Where a function stands, and so what its `Self` is.
+#[derive(Clone, Copy, Debug)]
+pub enum Owner<'s> {
+    /// In a module.
+    Module,
+    /// In an impl.
+    Impl(&'s Impl),
+    /// In the declaration of a trait: each type that has it.
+    Trait(Id),
+}
+
 /// Looks for opaque types.
 pub struct Looking<'s> {
     pub surface: &'s Surface,
     pub which: Which,
     /// The generics in whose scope the types stand.
     pub scope: Vec<&'s Generics>,
-    /// The trait that `Self` has.
-    pub self_: Option<Id>,
+    /// What `Self` is.
+    pub owner: Owner<'s>,
     /// What is being looked into.
     pub inside: Vec<Id>,
 }
@@ -52,9 +63,11 @@ impl<'s> Looking<'s> {
     pub fn in_type(&mut self, type_: &Type, held: Held, values: &mut Values) {
         match type_ {
             Type::ResolvedPath(path) => self.in_path(path, held, values),
-            Type::Generic(name) if name == "Self" && self.self_.is_some() => {
-                self.in_implementors(&self.self_.into_iter().collect::<Vec<_>>(), held, values);
-            }
+            Type::Generic(name) if name == "Self" => match self.owner {
+                Owner::Module => {}
+                Owner::Impl(impl_) => self.in_type(&impl_.for_, held, values),
+                Owner::Trait(id) => self.in_implementors(&[id], held, values),
+            },
             Type::Generic(name) => {
                 let traits = self.bounds(name);
                 self.in_implementors(&traits, held, values);
@@ -70,8 +83,16 @@ impl<'s> Looking<'s> {
                 let reference = if *is_mutable { Held::Mutable } else { Held::Shared };
                 self.in_type(type_, held.min(reference), values);
             }
-            Type::QualifiedPath { name, trait_: Some(trait_), .. } => {
-                self.in_projection(trait_.id, name, held, values);
+            Type::QualifiedPath { name, self_type, trait_: Some(trait_), .. } => {
+                match (self.owner, &**self_type) {
+                    // Of a trait of `core` that the impl itself is of: `Iterator::Item`.
+                    (Owner::Impl(impl_), Type::Generic(of)) if of == "Self" => {
+                        if let Some(type_) = associated(self.surface, impl_, name) {
+                            self.in_type(type_, held, values);
+                        }
+                    }
+                    _ => self.in_projection(trait_.id, name, held, values),
+                }
             }
             _ => {}
         }
@@ -160,13 +181,7 @@ impl<'s> Looking<'s> {
         self.inside.push(id);
         let mut all: Vec<Values> = Vec::new();
         for impl_ in self.surface.implementations(trait_) {
-            let item = impl_.items.iter().filter_map(|id| self.surface.item(*id));
-            let mut item = item.filter(|item| item.name.as_deref() == Some(name));
-            let Some(ItemEnum::AssocType { type_: Some(type_), .. }) =
-                item.next().map(|item| &item.inner)
-            else {
-                continue;
-            };
+            let Some(type_) = associated(self.surface, impl_, name) else { continue };
             let mut of_one = Values::new();
             self.scope.push(&impl_.generics);
             self.in_type(type_, held, &mut of_one);
@@ -178,6 +193,16 @@ impl<'s> Looking<'s> {
             values.extend(all.into_iter().flatten());
         }
     }
+}
+
+/// What an impl says that an associated type is.
+fn associated<'s>(surface: &'s Surface, impl_: &'s Impl, name: &str) -> Option<&'s Type> {
+    let items = impl_.items.iter().filter_map(|id| surface.item(*id));
+    let mut named = items.filter(|item| item.name.as_deref() == Some(name));
+    named.find_map(|item| match &item.inner {
+        ItemEnum::AssocType { type_, .. } => type_.as_ref(),
+        _ => None,
+    })
 }
 
 /// Whether a type has a trait of `core`, in all cases or in some.
