@@ -183,6 +183,11 @@ impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> 
             D::CTAS == 1 || F::ASYNCHRONOUS,
             "only bulk copies fill the stages of all CTAs of a cluster: fill the ring `ByBulk`",
         );
+        require(
+            !R::PAIR || F::ASYNCHRONOUS,
+            "rule B1: instructions of one CTA of a pair read the stages of both, and behind stores of threads `fence.proxy.async` would have to \
+             stand in both CTAs: fill the ring `ByBulk`",
+        );
         D::CTAS
     };
     const STRIDE: u32 = D::BYTES.next_multiple_of(D::ALIGN);

@@ -131,7 +131,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
     where
         T: SameSet<S>,
-        State: MmaCompleted + LoadsEnded,
+        State: MmaCompleted + LoadsEnded + StoresEnded,
     {
         let _ = warpgroup;
         ptx::tcgen05::fence_after_thread_sync();
