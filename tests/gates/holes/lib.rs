@@ -110,10 +110,10 @@ pub mod path {
     /// # Safety
     /// None.
     pub unsafe trait Promise {}
-    /// Sound: everything has it already.
+    /// Said of a stranger's type by the library itself.
     pub trait OfAll {}
     impl<T: ?Sized> OfAll for T {}
-    /// Open: everything has it but what has no size.
+    /// The same, and open for what has no size.
     pub trait OfSized {}
     impl<T> OfSized for T {}
 

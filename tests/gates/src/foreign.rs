@@ -1,13 +1,15 @@
 //! Gate 1: what a stranger's crate can implement.
 //!
 //! A fact that a user's crate can state for an own type, or for a state of the library with an own tag, is no fact. For each
-//! trait that can be named and is not `unsafe`, impls are generated: for an own type and for a reference to it, with own types for the
-//! trait's parameters; and, where a parameter is an own type, for the types of the library for which that trait or one that it is
+//! trait that can be named and is not `unsafe`, impls are generated: for an own type, a reference to it and a trait object, with own types
+//! for the trait's parameters; and, where a parameter is an own type, for the types of the library for which that trait or one that it is
 //! built on is implemented. Whatever else such an impl needs (supertraits, bounds on parameters, associated types) is given by the
 //! stranger too, as far as it can be named. rustc says which of them it takes.
 //!
-//! What it cannot see: an impl whose parameters need a value that this does not try (constants are 1, lifetimes `'static`), and one for
-//! a stranger's type that has fields, parameters or other derives than the trait asks for.
+//! For the same types it is asked whether the library itself has the impl already, `unsafe` traits included: then nobody needs to write it.
+//!
+//! What it cannot see: an impl whose parameters need a value that this does not try (constants are 1, lifetimes `'static`), one for
+//! a stranger's type that has fields, parameters or other derives than the trait asks for, and a trait of the device's build alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -51,7 +53,7 @@ pub fn cases(surface: &Surface) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut types = BTreeSet::new();
     for (name, id, trait_) in surface.traits() {
-        if surface.asks_for_unsafe(trait_) || trait_.is_auto {
+        if trait_.is_auto {
             continue;
         }
         let before = cases.len();
@@ -69,6 +71,10 @@ pub fn cases(surface: &Surface) -> Vec<Case> {
                 let mut environment = environment.clone();
                 environment.values.insert("Self".to_owned(), self_);
                 types.extend(environment.values.values().cloned());
+                cases.push(holds(&name, id, trait_, &environment));
+                if surface.asks_for_unsafe(trait_) {
+                    continue;
+                }
                 cases.extend(case(&choice, &name, id, trait_, &environment));
             }
         }
@@ -107,6 +113,17 @@ fn library_selves(choice: &Choice, trait_: &Trait) -> BTreeSet<String> {
     }
     selves.remove(LOCAL);
     selves
+}
+
+/// Asks whether the library itself has implemented a trait for a stranger's type.
+fn holds(name: &str, id: Id, trait_: &Trait, environment: &Environment) -> Case {
+    let (self_, arguments) =
+        (&environment.values["Self"], arguments(&trait_.generics, environment));
+    let code = format!(
+        "{DECLARATIONS} fn holds<T: ?Sized + {name}{arguments}>() {{}} pub fn ask() {{ holds::<{self_}>() }}"
+    );
+    let head = format!("already {name}{arguments} for {self_}");
+    Case { head, id: Some(id), code, expected: false }
 }
 
 /// An impl, and all that it needs; two if a supertrait may or may not be there already.

@@ -43,19 +43,19 @@ fn strangers_implement_only_what_is_harmless() {
     let cases = foreign::cases(&BATON);
     let outcome = foreign::judge(&Library::baton(), &cases);
     println!(
-        "{} impls of {} traits tried in {} rounds, {} taken",
+        "{} impls of {} traits tried, or asked for, in {} rounds; {} to be argued for",
         outcome.tried,
         outcome.traits,
         outcome.rounds,
         outcome.open.len()
     );
-    assert!(outcome.traits > 150 && outcome.tried > 350, "the gate looks at less than it did");
+    assert!(outcome.traits > 180 && outcome.tried > 1000, "the gate looks at less than it did");
     let users = |id| format!("asked for by {}", BATON.users(id).join(", "));
     let open = outcome.open.iter().map(|(head, id)| (head.clone(), users(*id)));
     agree(
         "foreign-impls.md",
         &open.collect(),
-        "rustc takes an `impl` of a crate that is not ours. Seal the trait: a supertrait `pub(crate)`, or in a private module, and with the \
+        "rustc takes an `impl` of a crate that is not ours, or the library has already made it for that crate's type. Seal the trait: a supertrait `pub(crate)`, or in a private module, and with the \
          same type parameters; or add the line to that page, below a sentence that says why such an impl does no harm.",
     );
 }
@@ -97,6 +97,11 @@ fn a_hole_for_an_impl_is_seen() {
     let outcome = foreign::judge(&holes(), &foreign::cases(&HOLES));
     let open: BTreeSet<&str> = outcome.open.keys().map(String::as_str).collect();
     let expected = [
+        "already holes::path::OfAll for &'static Local",
+        "already holes::path::OfAll for Local",
+        "already holes::path::OfAll for dyn Own",
+        "already holes::path::OfSized for &'static Local",
+        "already holes::path::OfSized for Local",
         "holes::path::BuiltOnAFact for &'static Local",
         "holes::path::BuiltOnAFact for Local",
         "holes::path::Fact for &'static Local",
