@@ -57,6 +57,8 @@ pub mod token {
         }
     }
     impl Set for Twice {}
+    /// A token that anyone makes.
+    pub struct Open<'k>(pub PhantomData<&'k ()>);
     /// A token that other threads may capture.
     pub struct Wandering(());
 }
