@@ -122,8 +122,23 @@ fn holds(name: &str, id: Id, trait_: &Trait, environment: &Environment) -> Case 
     let code = format!(
         "{DECLARATIONS} fn holds<T: ?Sized + {name}{arguments}>() {{}} pub fn ask() {{ holds::<{self_}>() }}"
     );
-    let head = format!("already {name}{arguments} for {self_}");
+    let head = format!("already {name}{arguments} for {}", without_arguments(self_));
     Case { head, id: Some(id), code, expected: false }
+}
+
+/// A type without what stands for its parameters: which that is says less of an impl that is there than the type itself.
+fn without_arguments(type_: &str) -> String {
+    let mut depth = 0_u32;
+    let mut text = String::new();
+    for character in type_.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ if depth == 0 => text.push(character),
+            _ => {}
+        }
+    }
+    text
 }
 
 /// An impl, and all that it needs; two if a supertrait may or may not be there already.
