@@ -64,7 +64,8 @@ pub type Opened<I, Flight> = Open<I, <Flight as Continues<I>>::Groups, <Flight a
 #[diagnostic::on_unimplemented(
     message = "instructions of another kind may still write these registers, and no fence stands between: under way are `{Self}`",
     label = "missing `wgmma.wait_group` and `wgmma.fence` before `{I}`",
-    note = "rule E1: only instructions of one shape follow each other into the same registers without a `wgmma.fence`; the types of the \
+    note = "rule E1: only instructions of one shape follow each other into the same registers without a `wgmma.fence`; the types \
+            of the \
             factors decide on it, and registers of A are accesses of their own (PTX ISA 9.7.15.7.1)",
     note = "call `.commit_group(&mut wg, stage)`, `.wait_group::<0, _>(&mut wg)` and `.fence(&mut wg)` first"
 )]
@@ -286,8 +287,10 @@ impl<A, B> Groups for (A, B) {
 /// Groups of which a wait lets the newest `N` be incomplete.
 #[diagnostic::on_unimplemented(
     message = "a wait that lets {N} groups be incomplete does not fit the groups under way: `{Self}`",
-    note = "rules E2 and E3: `wait_group::<0>` waits for all; `wait_group::<1>` for all but the newest of two, `wait_group::<2>` for all but \
-            the newest two of three (PTX ISA 9.7.15.7.3)"
+    note = "rules E2 and E3: a wait lets at most so many groups be incomplete as are under way besides the oldest (PTX ISA \
+            9.7.15.7.3)",
+    note = "call `.wait_group::<0, _>(&mut wg)`, which waits for all; `wait_group::<1, _>` waits for all but the newest of two, \
+            `wait_group::<2, _>` for all but the newest two of three"
 )]
 pub trait Waits<S: Set, const N: u32>: sealed::Flight {
     /// [`Settled`] when nothing is under way any more, else [`Committed`].

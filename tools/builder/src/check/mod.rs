@@ -4,9 +4,11 @@
 //!   symbols that nobody defines.
 //! - [`collective`]: instructions that threads must reach together, copied into different arms of
 //!   a branch.
+//! - [`in_flight`]: products of `wgmma` that are forgotten while instructions write their registers.
 //! - Here: shared memory beyond what the target has.
 
 mod collective;
+mod in_flight;
 mod uses;
 
 use std::fmt;
@@ -82,6 +84,7 @@ pub(crate) fn check(
     let mut findings = shared_memory(annotations, arch);
     findings.extend(uses::check(module, lines));
     findings.extend(collective::check(module, lines));
+    findings.extend(in_flight::check(module, lines));
     findings
 }
 
