@@ -366,7 +366,8 @@ mod tests {
 
     #[test]
     fn fields_follow_each_other_on_their_alignment() {
-        let fields = [(48, 16), (4096, 1024), (8, 8)].map(|(bytes, align)| Needs::memory(bytes, align));
+        let fields =
+            [(48, 16), (4096, 1024), (8, 8)].map(|(bytes, align)| Needs::memory(bytes, align));
         assert_eq!(offset_of(&fields, 0), 0);
         assert_eq!(offset_of(&fields, 1), 1024);
         assert_eq!(offset_of(&fields, 2), 5120);

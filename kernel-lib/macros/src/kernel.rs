@@ -39,9 +39,10 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
         ));
     };
     let aliases = Aliases::of(&kernel, &generics, &first.name);
-    let entries = options.instances.iter().map(|instance| {
-        entry(&options, &kernel, &visibility, &aliases.entry(&kernel, instance)?)
-    });
+    let entries = options
+        .instances
+        .iter()
+        .map(|instance| entry(&options, &kernel, &visibility, &aliases.entry(&kernel, instance)?));
     let entries: TokenStream = entries.collect::<Result<_>>()?;
     let aliases = &aliases.items;
     Ok(quote_spanned!(Span::mixed_site()=> #aliases #entries))
@@ -65,9 +66,11 @@ fn entry(
 ) -> Result<TokenStream> {
     symbol::check(name)?;
     let Kernel { function, parameters, attributes, .. } = kernel;
-    let (threads, cluster, min_ctas) = (&options.threads.0, &options.cluster.0, &options.min_ctas.0);
+    let (threads, cluster, min_ctas) =
+        (&options.threads.0, &options.cluster.0, &options.min_ctas.0);
     let indices = (0..parameters.len()).map(proc_macro2::Literal::usize_unsuffixed);
-    let received = (0..parameters.len()).map(|i| format_ident!("received{i}", span = Span::mixed_site()));
+    let received =
+        (0..parameters.len()).map(|i| format_ident!("received{i}", span = Span::mixed_site()));
     let names = parameters.iter().map(|Parameter { name, .. }| name);
     Ok(quote_spanned! {Span::mixed_site()=>
         ::baton::__baton_kernel! {

@@ -8,8 +8,8 @@ use quote::{ToTokens, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Error, GenericParam, Generics, Ident, Lifetime, Path, Result, Token, TraitBoundModifier, Type,
-    TypeParamBound, Visibility, WherePredicate, braced,
+    Attribute, Error, GenericParam, Generics, Ident, Lifetime, Path, Result, Token,
+    TraitBoundModifier, Type, TypeParamBound, Visibility, WherePredicate, braced,
 };
 
 /// `pub struct Smem<T: Element> in smem { field: Type, … }`
@@ -77,16 +77,22 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
         if field == "Parts" {
             return Err(Error::new_spanned(
                 field,
-                format!("`{module}::Parts` is the type of all parts: call the field otherwise, such as `parts`"),
+                format!(
+                    "`{module}::Parts` is the type of all parts: call the field otherwise, such as `parts`"
+                ),
             ));
         }
         let index = Literal::usize_unsuffixed(index);
         let tag_doc = format!("Tag of the field `{field}` of [`{name}`](super::{name}).");
         let undocumented = (!attributes.iter().any(|attribute| attribute.path().is_ident("doc")))
             .then(|| format!("The part of `{field}`, a `{}`.", written(ty)));
-        let documentation = undocumented.map(|text| quote_spanned!(Span::mixed_site()=> doc = #text)).into_iter();
-        let said = documentation.chain(attributes.iter().map(|attribute| attribute.meta.to_token_stream()));
-        lines.extend(quote_spanned!(Span::mixed_site()=> #index #field: #ty, #tag_doc [#(#said),*];));
+        let documentation =
+            undocumented.map(|text| quote_spanned!(Span::mixed_site()=> doc = #text)).into_iter();
+        let said = documentation
+            .chain(attributes.iter().map(|attribute| attribute.meta.to_token_stream()));
+        lines.extend(
+            quote_spanned!(Span::mixed_site()=> #index #field: #ty, #tag_doc [#(#said),*];),
+        );
     }
     let module_doc = format!("Tags and parts of the layout [`{name}`].");
     Ok(quote_spanned! {Span::mixed_site()=>
@@ -130,23 +136,37 @@ struct Parameters {
 
 impl Parameters {
     fn of(Declaration { generics, module, .. }: &Declaration) -> Result<Self> {
-        let mut parameters =
-            Parameters { types: Vec::new(), constants: TokenStream::new(), bounds: TokenStream::new() };
+        let mut parameters = Parameters {
+            types: Vec::new(),
+            constants: TokenStream::new(),
+            bounds: TokenStream::new(),
+        };
         for parameter in &generics.params {
             let (name, attributes, default) = match parameter {
                 GenericParam::Lifetime(lifetime) => {
-                    return Err(Error::new_spanned(lifetime, "a layout has no lifetime parameters"));
+                    return Err(Error::new_spanned(
+                        lifetime,
+                        "a layout has no lifetime parameters",
+                    ));
                 }
                 GenericParam::Type(parameter) => {
                     let name = &parameter.ident;
                     parameters.types.push(name.clone());
                     parameters.bound(name, &parameter.bounds)?;
-                    (name, &parameter.attrs, parameter.default.as_ref().map(ToTokens::to_token_stream))
+                    (
+                        name,
+                        &parameter.attrs,
+                        parameter.default.as_ref().map(ToTokens::to_token_stream),
+                    )
                 }
                 GenericParam::Const(parameter) => {
                     let (name, ty) = (&parameter.ident, &parameter.ty);
                     parameters.constants.extend(quote_spanned!(Span::mixed_site()=> #name: #ty,));
-                    (name, &parameter.attrs, parameter.default.as_ref().map(ToTokens::to_token_stream))
+                    (
+                        name,
+                        &parameter.attrs,
+                        parameter.default.as_ref().map(ToTokens::to_token_stream),
+                    )
                 }
             };
             unconditional(attributes)?;
@@ -159,7 +179,9 @@ impl Parameters {
             if name == module {
                 return Err(Error::new_spanned(
                     name,
-                    format!("`{module}` is the module of the fields' tags: call the parameter otherwise"),
+                    format!(
+                        "`{module}` is the module of the fields' tags: call the parameter otherwise"
+                    ),
                 ));
             }
         }
@@ -174,12 +196,17 @@ impl Parameters {
         Ok(parameters)
     }
 
-    fn bound(&mut self, bounded: impl ToTokens, bounds: &Punctuated<TypeParamBound, Token![+]>) -> Result<()> {
+    fn bound(
+        &mut self,
+        bounded: impl ToTokens,
+        bounds: &Punctuated<TypeParamBound, Token![+]>,
+    ) -> Result<()> {
         let (mut traits, mut lifetimes) = (Vec::<&Path>::new(), Vec::<&Lifetime>::new());
         for bound in bounds {
             match bound {
                 TypeParamBound::Trait(bound)
-                    if bound.lifetimes.is_none() && matches!(bound.modifier, TraitBoundModifier::None) =>
+                    if bound.lifetimes.is_none()
+                        && matches!(bound.modifier, TraitBoundModifier::None) =>
                 {
                     traits.push(&bound.path);
                 }
@@ -187,7 +214,9 @@ impl Parameters {
                 _ => return Err(Error::new_spanned(bound, BOUNDS)),
             }
         }
-        self.bounds.extend(quote_spanned!(Span::mixed_site()=> #bounded: [#(#traits),*] [#(#lifetimes)*],));
+        self.bounds.extend(
+            quote_spanned!(Span::mixed_site()=> #bounded: [#(#traits),*] [#(#lifetimes)*],),
+        );
         Ok(())
     }
 }

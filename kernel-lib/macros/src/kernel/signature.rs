@@ -5,8 +5,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::VisitMut;
 use syn::{
-    Attribute, Error, FnArg, GenericParam, Ident, ItemFn, Lifetime, Pat, Result, ReturnType, Signature, Type,
-    TypeImplTrait,
+    Attribute, Error, FnArg, GenericParam, Ident, ItemFn, Lifetime, Pat, Result, ReturnType,
+    Signature, Type, TypeImplTrait,
 };
 
 /// A kernel's function.
@@ -70,7 +70,9 @@ impl Kernel {
 
 /// A parameter, by the name that its pattern gives it.
 fn parameter((index, argument): (usize, &mut FnArg)) -> Result<Parameter> {
-    let FnArg::Typed(argument) = argument else { unreachable!("a function has a receiver only first") };
+    let FnArg::Typed(argument) = argument else {
+        unreachable!("a function has a receiver only first")
+    };
     if let Type::Reference(reference) = &*argument.ty {
         return Err(Error::new_spanned(
             reference,
@@ -80,7 +82,9 @@ fn parameter((index, argument): (usize, &mut FnArg)) -> Result<Parameter> {
     }
     let name = match &*argument.pat {
         Pat::Ident(name) => name.ident.clone(),
-        pattern => Ident::new(&format!("argument{index}"), Span::mixed_site().located_at(pattern.span())),
+        pattern => {
+            Ident::new(&format!("argument{index}"), Span::mixed_site().located_at(pattern.span()))
+        }
     };
     Ok(Parameter { name, ty: (*argument.ty).clone() })
 }
@@ -89,7 +93,10 @@ fn parameter((index, argument): (usize, &mut FnArg)) -> Result<Parameter> {
 fn plain(signature: &Signature) -> Result<()> {
     let refuse = |place: Span, what: &str| Err(Error::new(place, what));
     if let Some(word) = &signature.constness {
-        return refuse(word.span(), "a kernel runs on the device, never in a constant: leave `const` out");
+        return refuse(
+            word.span(),
+            "a kernel runs on the device, never in a constant: leave `const` out",
+        );
     }
     if let Some(word) = &signature.asyncness {
         return refuse(word.span(), "a kernel has no executor to be polled by: leave `async` out");
@@ -102,7 +109,10 @@ fn plain(signature: &Signature) -> Result<()> {
         );
     }
     if let Some(abi) = &signature.abi {
-        return refuse(abi.span(), "a kernel has the calling convention of kernels: leave `extern` out");
+        return refuse(
+            abi.span(),
+            "a kernel has the calling convention of kernels: leave `extern` out",
+        );
     }
     if let Some(variadic) = &signature.variadic {
         return refuse(variadic.span(), "a kernel has as many parameters as it names");
@@ -115,7 +125,10 @@ fn plain(signature: &Signature) -> Result<()> {
     }
     let constant = |p: &&GenericParam| matches!(p, GenericParam::Const(_));
     if let Some(constant) = signature.generics.params.iter().find(constant) {
-        return refuse(constant.span(), "a kernel's parameters are types; use a type with a constant");
+        return refuse(
+            constant.span(),
+            "a kernel's parameters are types; use a type with a constant",
+        );
     }
     Ok(())
 }
@@ -130,7 +143,9 @@ fn attributes(function: &mut ItemFn) -> Result<Vec<Attribute>> {
         let is = |names: &[&str]| names.iter().any(|name| path.is_ident(name));
         let refuse = |why: &str| Err(Error::new_spanned(&attribute, why));
         if is(&["cfg", "cfg_attr"]) {
-            return refuse("write this above `#[baton::kernel]`, so that it decides about the whole kernel");
+            return refuse(
+                "write this above `#[baton::kernel]`, so that it decides about the whole kernel",
+            );
         }
         if is(&["no_mangle", "export_name", "link_section", "used", "linkage"]) {
             return refuse(
@@ -138,8 +153,19 @@ fn attributes(function: &mut ItemFn) -> Result<Vec<Attribute>> {
                  the entry point is to be called",
             );
         }
-        if is(&["inline", "cold", "target_feature", "naked", "track_caller", "instruction_set", "test", "bench"]) {
-            return refuse("the library says how the body of a kernel becomes its entry point: leave this out");
+        if is(&[
+            "inline",
+            "cold",
+            "target_feature",
+            "naked",
+            "track_caller",
+            "instruction_set",
+            "test",
+            "bench",
+        ]) {
+            return refuse(
+                "the library says how the body of a kernel becomes its entry point: leave this out",
+            );
         }
         if is(&["doc", "deprecated"]) {
             of_both.push(attribute);

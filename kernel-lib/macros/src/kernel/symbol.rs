@@ -7,8 +7,26 @@ use syn::{Error, Ident, Result};
 
 /// What the driver and the device's runtime provide, and what LLVM takes for the C function of that name.
 const PROVIDED: &[&str] = &[
-    "abort", "aligned_alloc", "bcmp", "calloc", "exit", "free", "malloc", "memchr", "memcmp", "memcpy", "memmove",
-    "memset", "printf", "putchar", "puts", "realloc", "strcmp", "strcpy", "strlen", "vprintf",
+    "abort",
+    "aligned_alloc",
+    "bcmp",
+    "calloc",
+    "exit",
+    "free",
+    "malloc",
+    "memchr",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+    "printf",
+    "putchar",
+    "puts",
+    "realloc",
+    "strcmp",
+    "strcpy",
+    "strlen",
+    "vprintf",
 ];
 
 /// Where a program begins, for linkers and loaders.
@@ -19,9 +37,15 @@ const PTX: &[&str] = &["WARP_SZ"];
 
 /// Beginnings of names, and whose they are.
 const BEGINNINGS: &[(&str, &str)] = &[
-    ("__", "what begins with two underscores is the compiler's, the library's and the driver's (`__baton_dropped_stage`, `__assertfail`)"),
+    (
+        "__",
+        "what begins with two underscores is the compiler's, the library's and the driver's (`__baton_dropped_stage`, `__assertfail`)",
+    ),
     ("baton_", "what begins with `baton_` is the library's (`baton_dynamic_shared`)"),
-    ("rust_", "what begins with `rust_` is of Rust's runtime (`rust_begin_unwind`, `rust_eh_personality`)"),
+    (
+        "rust_",
+        "what begins with `rust_` is of Rust's runtime (`rust_begin_unwind`, `rust_eh_personality`)",
+    ),
     ("cuda", "what begins with `cuda` is of CUDA's runtime (`cudaDeviceSynchronize`)"),
     ("llvm", "what begins with `llvm` is the compiler's"),
     ("nvvm", "what begins with `nvvm` is the compiler's"),
@@ -67,16 +91,71 @@ fn objection(name: &str) -> Option<String> {
 /// The functions of C's `math.h`, whose names a compiler gives to what it calls for an operation on floats.
 fn is_mathematical(name: &str) -> bool {
     const NAMES: &[&str] = &[
-        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf",
-        "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmaximum", "fmin", "fminimum",
-        "fmod", "frexp", "hypot", "ilogb", "j0", "j1", "jn", "ldexp", "lgamma", "lgamma_r", "log", "log10", "log1p",
-        "log2", "modf", "nextafter", "pow", "remainder", "remquo", "rint", "round", "roundeven", "scalbn", "sin",
-        "sincos", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1", "yn",
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "ceil",
+        "copysign",
+        "cos",
+        "cosh",
+        "erf",
+        "erfc",
+        "exp",
+        "exp10",
+        "exp2",
+        "expm1",
+        "fabs",
+        "fdim",
+        "floor",
+        "fma",
+        "fmax",
+        "fmaximum",
+        "fmin",
+        "fminimum",
+        "fmod",
+        "frexp",
+        "hypot",
+        "ilogb",
+        "j0",
+        "j1",
+        "jn",
+        "ldexp",
+        "lgamma",
+        "lgamma_r",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "modf",
+        "nextafter",
+        "pow",
+        "remainder",
+        "remquo",
+        "rint",
+        "round",
+        "roundeven",
+        "scalbn",
+        "sin",
+        "sincos",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+        "tgamma",
+        "trunc",
+        "y0",
+        "y1",
+        "yn",
     ];
     NAMES.contains(&name)
-        || ["f", "l", "f16", "f128"].iter().any(|suffix| {
-            name.strip_suffix(suffix).is_some_and(|stem| NAMES.contains(&stem))
-        })
+        || ["f", "l", "f16", "f128"]
+            .iter()
+            .any(|suffix| name.strip_suffix(suffix).is_some_and(|stem| NAMES.contains(&stem)))
 }
 
 /// A name that looks like it and can be a kernel's.
@@ -97,9 +176,26 @@ mod tests {
     #[test]
     fn names_of_others_are_refused_and_the_ones_proposed_are_not() {
         for name in [
-            "__baton_dropped_stage", "__dynamic_shared", "baton_dynamic_shared", "vprintf", "memcpy", "bcmp", "fmodf",
-            "sqrt", "main", "_start", "rust_begin_unwind", "cudaDeviceSynchronize", "r#in", "größe", "WARP_SZ", "_ZN4core",
-            "_RNv", "llvm_kernel", "__", "é",
+            "__baton_dropped_stage",
+            "__dynamic_shared",
+            "baton_dynamic_shared",
+            "vprintf",
+            "memcpy",
+            "bcmp",
+            "fmodf",
+            "sqrt",
+            "main",
+            "_start",
+            "rust_begin_unwind",
+            "cudaDeviceSynchronize",
+            "r#in",
+            "größe",
+            "WARP_SZ",
+            "_ZN4core",
+            "_RNv",
+            "llvm_kernel",
+            "__",
+            "é",
         ] {
             assert!(objection(name).is_some(), "{name}");
             assert!(objection(&other(name)).is_none(), "{name}: {}", other(name));
@@ -108,7 +204,19 @@ mod tests {
 
     #[test]
     fn names_of_kernels_are_taken() {
-        for name in ["gemm", "_k", "add", "reg", "exponent", "Gemm", "x86", "sinf_of", "k_param_0", "startle", "core"] {
+        for name in [
+            "gemm",
+            "_k",
+            "add",
+            "reg",
+            "exponent",
+            "Gemm",
+            "x86",
+            "sinf_of",
+            "k_param_0",
+            "startle",
+            "core",
+        ] {
             assert!(objection(name).is_none(), "{name}");
         }
     }
