@@ -12,7 +12,7 @@ use crate::{ptx, require};
 use core::marker::PhantomData;
 
 #[doc(hidden)]
-pub use declared::{Declared, Fields, FieldsOf, Needs, Tag, bytes_of, needs};
+pub use declared::{PartOf, Placed, Tag};
 
 /// A layout whose parts have been handed out.
 pub struct Claimed<L>(PhantomData<L>);
@@ -143,18 +143,18 @@ unsafe impl Layout for NoShared {
     unsafe fn parts<'k>(_: Addr<SharedCta>, _: u32) -> Self::Parts<'k> {}
 }
 
-/// The place of field `index` among the fields; `fields.len()` gives the size of the whole.
-#[doc(hidden)]
-pub const fn offset_of(fields: &[Needs], index: usize) -> u32 {
+/// The place of field `index` among fields of the given (bytes, alignment); `fields.len()` gives the size of
+/// the whole.
+pub const fn offset_of(fields: &[(u32, u32)], index: usize) -> u32 {
     let mut at = 0;
     let mut i = 0;
     while i < fields.len() {
-        at = fields_align(at, fields[i].align);
+        at = fields_align(at, fields[i].1);
         if i == index {
             return at;
         }
         // Here, not by the build's overflow checks: a release build of the device has none in functions.
-        at = match at.checked_add(fields[i].bytes) {
+        at = match at.checked_add(fields[i].0) {
             Some(next) => next,
             None => panic!(
                 "the layout's fields together are larger than an address of shared memory can say"
@@ -177,13 +177,12 @@ const fn fields_align(at: u32, align: u32) -> u32 {
 }
 
 /// The columns of the one field that uses tensor memory.
-#[doc(hidden)]
-pub const fn one_field_of_tensor_memory(fields: &[Needs]) -> u32 {
+pub const fn one_field_of_tensor_memory(fields: &[(u32, bool)]) -> u32 {
     let mut found = 0;
     let mut paired = false;
     let mut i = 0;
     while i < fields.len() {
-        let Needs { columns, pair, .. } = fields[i];
+        let (columns, pair) = fields[i];
         if columns != 0 {
             require(
                 found == 0 || paired == pair,
@@ -203,14 +202,13 @@ pub const fn one_field_of_tensor_memory(fields: &[Needs]) -> u32 {
     found
 }
 
-/// The size of the cluster that the fields span.
-#[doc(hidden)]
-pub const fn cluster_of(fields: &[Needs]) -> u32 {
+/// The size of the cluster that the fields span: each has its number of CTAs, and whether it arrives on the cluster's barrier.
+pub const fn cluster_of(fields: &[(u32, bool)]) -> u32 {
     let mut found = 0;
     let mut arrives = false;
     let mut i = 0;
     while i < fields.len() {
-        let Needs { cluster: ctas, arrives_on_cluster: arrives_too, .. } = fields[i];
+        let (ctas, arrives_too) = fields[i];
         if ctas != 0 {
             require(
                 found == 0 || found == ctas,
@@ -230,17 +228,16 @@ pub const fn cluster_of(fields: &[Needs]) -> u32 {
 }
 
 /// CTAs of the clusters whose work the one field that asks asks for; 0 if none does.
-#[doc(hidden)]
-pub const fn one_field_that_asks(fields: &[Needs]) -> u32 {
+pub const fn one_field_that_asks(fields: &[u32]) -> u32 {
     let mut asks = 0;
     let mut i = 0;
     while i < fields.len() {
         require(
-            asks == 0 || fields[i].asks == 0,
+            asks == 0 || fields[i] == 0,
             "rule F8: a request for another cluster's work behind one that was seen to fail is undefined, and of two takeovers each would see \
              its own failures; so one field of the layout asks, and all sets of threads follow it",
         );
-        asks += fields[i].asks;
+        asks += fields[i];
         i += 1;
     }
     asks
@@ -366,8 +363,7 @@ mod tests {
 
     #[test]
     fn fields_follow_each_other_on_their_alignment() {
-        let fields =
-            [(48, 16), (4096, 1024), (8, 8)].map(|(bytes, align)| Needs::memory(bytes, align));
+        let fields = [(48, 16), (4096, 1024), (8, 8)];
         assert_eq!(offset_of(&fields, 0), 0);
         assert_eq!(offset_of(&fields, 1), 1024);
         assert_eq!(offset_of(&fields, 2), 5120);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::sync::OnceLock;
 
-use baton::launch::Call;
+use baton::launch::{Call, DeviceSliceMut};
 use baton_builder::{Arch, Builder, Kernel, Output, Ptxas};
 use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Module};
 use baton_tests::root;
@@ -76,14 +76,13 @@ impl Run {
         }
     }
 
-    /// What a kernel leaves in an array of `T`.
-    fn written<T: baton::launch::DeviceValue>(
-        &self,
-        launch: impl for<'a> Fn(&Self, baton::launch::DeviceSliceMut<'a, T>),
-    ) -> Vec<T> {
-        let mut array = Buffer::<T>::poisoned(&self.device, ELEMENTS).expect("memory");
-        launch(self, array.as_arg_mut());
-        array.to_vec().expect("memory")
+    /// Fails unless the kernel leaves `value` in each word of an array.
+    fn leaves(&self, value: u32, call: impl FnOnce(DeviceSliceMut<'_, u32>) -> Call<'_>) {
+        let mut words = Buffer::<u32>::poisoned(&self.device, ELEMENTS).expect("memory");
+        let call = call(words.as_arg_mut());
+        let name = call.kernel();
+        self.launch(call);
+        assert_eq!(words.to_vec().expect("memory"), [value; ELEMENTS], "{name}");
     }
 }
 
@@ -111,35 +110,31 @@ fn each_type_is_that_of_the_place_where_it_is_written() {
     let run = Run::new();
     for seed in 0..SEEDS {
         run.device.set_seed(seed);
-        let all = |value: u32| vec![value; ELEMENTS];
         use nested::{globs, inner};
-        assert_eq!(run.written(|run, out| run.launch(inner::nested_writes(out))), all(7));
-        assert_eq!(run.written(|run, out| run.launch(inner::nested_width(out, 5 << 32))), all(5));
-        assert_eq!(run.written(|run, out| run.launch(inner::nested_shared(out))), all(1023));
-        assert_eq!(run.written(|run, out| run.launch(inner::nested_own_shared(out))), all(62));
-        assert_eq!(run.written(|run, out| run.launch(inner::nested_both(out))), all(93));
-        assert_eq!(run.written(|run, out| run.launch(globs::nested_glob(out, 250))), all(250));
+        run.leaves(7, |out| inner::nested_writes(out));
+        run.leaves(5, |out| inner::nested_width(out, 5 << 32));
+        run.leaves(1023, |out| inner::nested_shared(out));
+        run.leaves(62, |out| inner::nested_own_shared(out));
+        run.leaves(93, |out| inner::nested_both(out));
+        run.leaves(250, |out| globs::nested_glob(out, 250));
 
         let n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
-        let alike = |run: &Run, out| {
+        run.leaves(folded(n), |out| {
             let [a, b, c, d, e, f, g, h, i, j, k] = n;
-            run.launch(parameters::called_alike(out, a, b, c, d, e, f, g, h, i, j, k));
-        };
-        assert_eq!(run.written(alike), all(folded(n)));
-        let patterns = |run: &Run, out| run.launch(parameters::patterns(1, 99, 98, 3, 4, 5, out));
-        assert_eq!(run.written(patterns), all(2345));
+            parameters::called_alike(out, a, b, c, d, e, f, g, h, i, j, k)
+        });
+        run.leaves(2345, |out| parameters::patterns(1, 99, 98, 3, 4, 5, out));
         run.launch(parameters::nothing());
 
-        let hidden = |run: &Run, out| run.launch(names::hidden_names(out, 4));
-        assert_eq!(run.written(hidden), all(31 + 6300 + 300_000 + 4));
-        assert_eq!(run.written(|run, out| run.launch(names::hidden_module(out))), all(100));
-        assert_eq!(run.written(|run, out| run.launch(names::run(out))), all(91));
-        assert_eq!(run.written(|run, out| run.launch(names::body(out))), all(92));
+        run.leaves(31 + 6300 + 300_000 + 4, |out| names::hidden_names(out, 4));
+        run.leaves(100, |out| names::hidden_module(out));
+        run.leaves(91, |out| names::run(out));
+        run.leaves(92, |out| names::body(out));
 
-        assert_eq!(run.written(|run, out| run.launch(generic::call_unused(out))), all(32));
+        run.leaves(32, |out| generic::call_unused(out));
         let (first, second) = functions::calls();
-        assert_eq!(run.written(|run, out| run.launch(first(out))), all(441));
-        assert_eq!(run.written(|run, out| run.launch(second(out))), all(8));
+        run.leaves(441, first);
+        run.leaves(8, second);
     }
     instances(&run);
     made_by_a_macro(&run);

@@ -65,9 +65,15 @@ const MOST_FIELDS: usize = 8;
 
 pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let declaration: Declaration = syn::parse2(item)?;
-    let Parameters { types, constants, bounds } = Parameters::of(&declaration)?;
+    let parameters = Parameters::of(&declaration)?;
     let Declaration { attributes, visibility, name, module, fields, .. } = &declaration;
     unconditional(attributes)?;
+    if fields.is_empty() {
+        return Err(Error::new_spanned(
+            name,
+            "a layout has fields: a kernel without shared memory has the layout `NoShared`",
+        ));
+    }
     if fields.len() > MOST_FIELDS {
         return Err(Error::new_spanned(name, "a layout has at most eight fields"));
     }
@@ -91,14 +97,14 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
         let said = documentation
             .chain(attributes.iter().map(|attribute| attribute.meta.to_token_stream()));
         lines.extend(
-            quote_spanned!(Span::mixed_site()=> #index #field: #ty, #tag_doc [#(#said),*];),
+            quote_spanned!(Span::mixed_site()=> #index #field: #ty, #tag_doc [#(#said),*] #parameters;),
         );
     }
     let module_doc = format!("Tags and parts of the layout [`{name}`].");
     Ok(quote_spanned! {Span::mixed_site()=>
         ::baton::__baton_layout! {
             #(#attributes)*
-            #visibility #name [#(#types)*] [#constants] [#bounds]
+            #visibility #name #parameters
             #[doc = #module_doc] #module
             #lines
         }
@@ -128,14 +134,21 @@ fn unconditional(attributes: &[Attribute]) -> Result<()> {
 /// The parameters of a layout, in the parts that `__baton_layout!` takes.
 struct Parameters {
     types: Vec<Ident>,
-    /// `N: usize,` each.
+    /// `N: usize` each.
     constants: TokenStream,
-    /// `T: [Bound, …] ['static …],` each.
+    /// `T: [Bound, …] ['static …]` each.
     bounds: TokenStream,
 }
 
+impl ToTokens for Parameters {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Parameters { types, constants, bounds } = self;
+        tokens.extend(quote_spanned!(Span::mixed_site()=> { [#(#types)*] [#constants] [#bounds] }));
+    }
+}
+
 impl Parameters {
-    fn of(Declaration { generics, module, .. }: &Declaration) -> Result<Self> {
+    fn of(Declaration { generics, module, fields, .. }: &Declaration) -> Result<Self> {
         let mut parameters = Parameters {
             types: Vec::new(),
             constants: TokenStream::new(),
@@ -160,8 +173,8 @@ impl Parameters {
                     )
                 }
                 GenericParam::Const(parameter) => {
-                    let (name, ty) = (&parameter.ident, &parameter.ty);
-                    parameters.constants.extend(quote_spanned!(Span::mixed_site()=> #name: #ty,));
+                    let (name, ty) = (&parameter.ident, primitive(&parameter.ty)?);
+                    parameters.constants.extend(quote_spanned!(Span::mixed_site()=> #name: #ty));
                     (
                         name,
                         &parameter.attrs,
@@ -174,6 +187,14 @@ impl Parameters {
                 return Err(Error::new_spanned(
                     default,
                     "a parameter of a layout has no default: the kernel says which layout it has",
+                ));
+            }
+            if fields.iter().any(|field| field.name == *name) {
+                return Err(Error::new_spanned(
+                    name,
+                    format!(
+                        "`{name}` is a field too, whose tag has that name: call the parameter otherwise"
+                    ),
                 ));
             }
             if name == module {
@@ -214,11 +235,27 @@ impl Parameters {
                 _ => return Err(Error::new_spanned(bound, BOUNDS)),
             }
         }
-        self.bounds.extend(
-            quote_spanned!(Span::mixed_site()=> #bounded: [#(#traits),*] [#(#lifetimes)*],),
-        );
+        self.bounds
+            .extend(quote_spanned!(Span::mixed_site()=> #bounded: [#(#traits),*] [#(#lifetimes)*]));
         Ok(())
     }
+}
+
+/// The type of a constant, which the module of the tags has to know: the primitive, whatever else has its name.
+fn primitive(ty: &Type) -> Result<&Ident> {
+    const PRIMITIVES: [&str; 14] = [
+        "usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128",
+        "bool", "char",
+    ];
+    match ty {
+        Type::Path(path) => {
+            path.path.get_ident().filter(|name| PRIMITIVES.iter().any(|p| *name == p))
+        }
+        _ => None,
+    }
+    .ok_or_else(|| {
+        Error::new_spanned(ty, "a constant of a layout is a primitive: `const N: usize`")
+    })
 }
 
 const BOUNDS: &str = "a parameter of a layout is bounded by traits and `'static`: `T: Element`";
