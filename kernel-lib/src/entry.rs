@@ -151,7 +151,7 @@ macro_rules! __baton_kernel {
                     $threads,
                     $cluster,
                     $min_ctas,
-                    const { $crate::macro_support::bytes::<$launched>() },
+                    $crate::macro_support::bytes::<$launched>(),
                     params,
                 )
             }

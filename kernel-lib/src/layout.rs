@@ -12,7 +12,7 @@ use crate::{ptx, require};
 use core::marker::PhantomData;
 
 #[doc(hidden)]
-pub use declared::{PartOf, Placed, Tag};
+pub use declared::{PartOf, Placed, Tag, place};
 
 /// A layout whose parts have been handed out.
 pub struct Claimed<L>(PhantomData<L>);

@@ -5,6 +5,8 @@
 //! none of the author's types, because in another module the same words may mean another type: its `Parts` asks
 //! [`PartOf`] for them, which is implemented where they stand.
 
+use super::{Base, offset_of};
+
 /// The tag of one field of a layout.
 ///
 /// # Safety
@@ -18,6 +20,12 @@ pub unsafe trait Tag {
 pub trait Placed {
     /// Bytes and alignment of each.
     const FIELDS: &'static [(u32, u32)];
+}
+
+/// Where the field `INDEX` of the layout at `base` lies.
+#[inline(always)]
+pub fn place<L: Placed, const INDEX: usize>(base: Base) -> Base {
+    base.offset(const { offset_of(L::FIELDS, INDEX) })
 }
 
 /// The type of the part whose tag is `Tag`, for the module in which `Self` is.
@@ -126,24 +134,22 @@ macro_rules! __baton_layout {
             type Closed<'k> = $crate::__baton_closed!('k $(($module::$field, $ty))*);
             #[inline(always)]
             unsafe fn init(base: $crate::layout::Base, threads: $crate::macro_support::core::primitive::u32) {
-                $({
-                    let place = base.offset(const {
-                        $crate::layout::offset_of(<Self as $crate::layout::Placed>::FIELDS, $index)
-                    });
+                $(
                     // SAFETY: the field's own place; the caller promises the rest.
-                    unsafe { <$ty as $crate::layout::Field>::init(place, threads) };
-                })*
+                    unsafe {
+                        <$ty as $crate::layout::Field>::init($crate::layout::place::<Self, $index>(base), threads)
+                    };
+                )*
             }
             #[inline(always)]
             unsafe fn parts<'k>(base: $crate::layout::Base, tensor: $crate::macro_support::core::primitive::u32) -> Self::Parts<'k> {
                 $module::Parts {
-                    $($field: {
-                        let place = base.offset(const {
-                            $crate::layout::offset_of(<Self as $crate::layout::Placed>::FIELDS, $index)
-                        });
+                    $(
                         // SAFETY: the field's own place; the caller promises the rest.
-                        unsafe { <$ty as $crate::layout::Field>::part(place, tensor) }
-                    },)*
+                        $field: unsafe {
+                            <$ty as $crate::layout::Field>::part($crate::layout::place::<Self, $index>(base), tensor)
+                        },
+                    )*
                 }
             }
         }

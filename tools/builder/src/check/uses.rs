@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use baton_ptx::lines::LineTable;
-use baton_ptx::{Base, Function, FunctionKind, Instruction, Linkage, Module, Operand, Space, Symbol};
+use baton_ptx::{
+    Base, Function, FunctionKind, Instruction, Linkage, Module, Operand, Space, Symbol,
+};
 
 use super::{Finding, tagged};
 
@@ -67,7 +69,9 @@ fn defined(module: &Module) -> Vec<Finding> {
         } else {
             return None;
         };
-        let message = format!("the kernels define the symbol `{name}`: {why}; give the function another name");
+        let message = format!(
+            "the kernels define the symbol `{name}`: {why}; give the function another name"
+        );
         Some(Finding { ptx_line: Some(line), ..Finding::new(message) })
     };
     functions.chain(variables).filter_map(finding).collect()
