@@ -1,71 +1,89 @@
-//! Names of entry points that the macros cannot judge, because they see one function at a time: the device build refuses them.
+//! Symbols that the macros cannot judge, because they see one function at a time: the device build refuses them.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use baton_builder::{Arch, Builder, Error, Ptxas};
+use baton_builder::{Arch, Builder, Error, Output, Ptxas};
 use baton_tests::root;
 
-/// What the device build says of a crate with these kernels.
-fn refusal(name: &str, source: &str) -> String {
-    let folder = root().join("target/baton-tests/symbols");
-    let package = folder.join(name);
+fn folder() -> PathBuf {
+    root().join("target/baton-tests/symbols")
+}
+
+/// A package of kernels on the library, and on the packages beside it that are named.
+fn package(name: &str, dependencies: &[&str], source: &str) -> PathBuf {
+    let package = folder().join(name);
     fs::create_dir_all(package.join("src")).expect("a folder");
-    let manifest = format!(
+    let mut manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
          baton = {{ path = {:?} }}\n",
         root().join("kernel-lib").canonicalize().expect("the library")
     );
+    for dependency in dependencies {
+        manifest.push_str(&format!("{dependency} = {{ path = \"../{dependency}\" }}\n"));
+    }
     fs::write(package.join("Cargo.toml"), manifest).expect("a manifest");
-    fs::write(package.join("src/lib.rs"), format!("#![no_std]\nuse baton::prelude::*;\n{source}"))
-        .expect("a source file");
+    let source = format!("#![no_std]\nuse baton::prelude::*;\n{source}");
+    fs::write(package.join("src/lib.rs"), source).expect("a source file");
     fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock"))
         .expect("the versions of the repository");
-    let built = Builder::new(&package)
+    package
+}
+
+fn build(package: &Path) -> Result<Output, Error> {
+    Builder::new(package)
         .arch(Arch::Sm100a)
         .ptxas(Ptxas::Off)
-        .target_dir(folder.join("target"))
+        .target_dir(folder().join("target"))
         .out_dir(package.join("out"))
-        .build();
-    match built {
-        Ok(_) => String::from("nothing"),
-        Err(Error::Compile { .. }) => String::from("the compiler has said why"),
-        Err(error) => error.to_string(),
+        .build()
+}
+
+/// A kernel that does nothing.
+fn kernel(name: &str) -> String {
+    format!(
+        "#[baton::kernel(threads = 32)]\npub fn {name}(cta: Cta<'_, NoShared, 32>) -> Exit<'_> {{\n    \
+         let (cta, ()) = cta.claim();\n    cta.join().exit(())\n}}\n"
+    )
+}
+
+fn refusal(name: &str, source: &str) -> String {
+    match build(&package(name, &[], source)) {
+        Ok(_) => panic!("`{name}` was built"),
+        Err(error @ Error::Checks { .. }) => error.to_string(),
+        Err(error) => panic!("`{name}`: {error}"),
     }
 }
 
-const PLAIN: &str =
-    "(cta: Cta<'_, NoShared, 32>) -> Exit<'_> { let (cta, ()) = cta.claim(); cta.join().exit(()) }";
-
-fn kernel(name: &str) -> String {
-    format!("#[baton::kernel(threads = 32)] pub fn {name}{PLAIN}\n")
+#[test]
+fn what_shows_a_dropped_token_is_not_defined_by_the_kernels() {
+    let source =
+        kernel("k") + "#[unsafe(no_mangle)]\npub extern \"C\" fn __baton_dropped_stage() {}\n";
+    let refused = refusal("defines-dropped", &source);
+    assert!(refused.contains("the kernels define the symbol `__baton_dropped_stage`"), "{refused}");
 }
 
 #[test]
-fn experiments() {
-    let twice = format!(
-        "pub mod a {{ use super::*; {} }} pub mod b {{ use super::*; {} }}",
-        kernel("k"),
-        kernel("k")
+fn an_entry_point_is_no_function() {
+    let source = kernel("k")
+        + "#[unsafe(no_mangle)]\npub extern \"C\" fn address() -> usize {\n    k as *const () as usize\n}\n";
+    let refused = refusal("takes-address", &source);
+    assert!(refused.contains("this uses the entry point `k` as a function"), "{refused}");
+    assert!(refused.contains("src/lib.rs:"), "{refused}");
+}
+
+#[test]
+fn two_crates_with_kernels_of_one_name_are_refused() {
+    let below = package("first-of-two", &[], &kernel("k"));
+    build(&below).unwrap_or_else(|error| panic!("alone: {error}"));
+    let both = package(
+        "second-of-two",
+        &["first-of-two"],
+        &format!("pub use first_of_two as first;\n{}", kernel("k")),
     );
-    for (name, source) in [
-        ("twice", twice),
-        (
-            "dropped",
-            format!(
-                "{}#[unsafe(no_mangle)] pub extern \"C\" fn __baton_dropped_stage() {{}}",
-                kernel("k")
-            ),
-        ),
-        (
-            "called",
-            format!(
-                "{}#[used] static K: [usize; 1] = [0]; pub fn f() -> usize {{ k as usize }} #[unsafe(no_mangle)] pub extern \"C\" fn g() -> usize {{ k as usize }}",
-                kernel("k")
-            ),
-        ),
-        ("calls", format!("{}#[unsafe(no_mangle)] pub extern \"C\" fn g() {{ k() }}", kernel("k"))),
-    ] {
-        println!("== {name}");
-        println!("{}", refusal(name, &source));
+    match build(&both) {
+        Err(Error::Compile { .. }) => {}
+        Ok(_) => panic!("one of the kernels was left out"),
+        Err(error) => panic!("{error}"),
     }
 }

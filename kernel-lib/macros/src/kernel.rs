@@ -72,7 +72,9 @@ fn entry(
     let received =
         (0..parameters.len()).map(|i| format_ident!("received{i}", span = Span::mixed_site()));
     let names = parameters.iter().map(|Parameter { name, .. }| name);
+    let once = once(name);
     Ok(quote_spanned! {Span::mixed_site()=>
+        #once
         ::baton::__baton_kernel! {
             #(#attributes)*
             #visibility #name = #[allow(clippy::too_many_arguments)] #[inline(always)] #function as #path;
@@ -81,6 +83,19 @@ fn entry(
             #(#indices #received #names: #types;)*
         }
     })
+}
+
+/// An item of which a crate has one for each symbol, wherever the kernels are: a second kernel of the name is an error that shows
+/// both, on the host as on the device.
+fn once(name: &Ident) -> TokenStream {
+    let span = Span::mixed_site().located_at(name.span());
+    let item = format_ident!("__baton_each_entry_point_has_its_own_name__{name}", span = span);
+    quote_spanned! {span=>
+        #[doc(hidden)]
+        #[allow(non_local_definitions)]
+        #[macro_export]
+        macro_rules! #item { () => {} }
+    }
 }
 
 /// The types of a generic kernel's parameters, as items with the kernel's own parameters: an instance names them with its
