@@ -1,4 +1,5 @@
 //! Kernels whose symbols are those of the library, the driver, the compiler and C, or none of PTX.
+#![allow(unused_imports)]
 
 use baton::prelude::*;
 
@@ -33,3 +34,5 @@ fn generic<T>(cta: Cta<'_, NoShared, 32>) -> Exit<'_> {
     let (cta, ()) = cta.claim();
     cta.join().exit(())
 }
+
+fn main() {}

@@ -1,19 +1,8 @@
-//! The macro behind `shared!`, given what `shared!` does not give it: one index for two fields, an attribute that takes the
-//! tags away, and tokens that end its `unsafe impl` to begin another.
+//! The macro behind `shared!`, given what `shared!` does not give it: an attribute that takes the tags away, and tokens that end its
+//! `unsafe impl` to begin another.
+#![allow(unused_imports)]
 
 use baton::prelude::*;
-
-baton::__baton_layout! {
-    pub Overlapping { [] [] [] } #[doc = ""] overlapping
-    0 first: Exchange<u32, 32>, "" [] { [] [] [] };
-    0 second: Exchange<u32, 64>, "" [] { [] [] [] };
-}
-
-baton::__baton_layout! {
-    pub Exchanged { [] [] [] } #[doc = ""] exchanged
-    1 first: Exchange<u32, 32>, "" [] { [] [] [] };
-    0 second: Exchange<u32, 64>, "" [] { [] [] [] };
-}
 
 baton::__baton_layout! {
     pub Elsewhere { [] [] [] } #[cfg(false)] elsewhere

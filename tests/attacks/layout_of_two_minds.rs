@@ -1,4 +1,5 @@
 //! Layouts that are not the same in both builds, or whose names mean two things.
+#![allow(unused_imports)]
 
 use baton::prelude::*;
 
@@ -36,18 +37,11 @@ baton::shared! {
 }
 
 baton::shared! {
-    pub struct Bounded<T> in bounded where for<'a> &'a T: Copy { one: Exchange<u32, 64> }
+    pub struct Bounded<T> where for<'a> &'a T: Copy in bounded { one: Exchange<u32, 64> }
 }
 
 baton::shared! {
     pub struct Constant<const N: Number> in constant { one: Exchange<u32, N> }
 }
-
-trait Tags {
-    type one;
-    type two;
-}
-
-type Number = usize;
 
 fn main() {}

@@ -1,7 +1,6 @@
 //! The tag of a field that is another's: one end would fit both rings.
 
 use baton::layout::Tag;
-use baton::prelude::*;
 
 enum Mine {}
 

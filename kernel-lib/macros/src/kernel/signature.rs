@@ -147,7 +147,8 @@ fn attributes(function: &mut ItemFn) -> Result<Vec<Attribute>> {
                 "write this above `#[baton::kernel]`, so that it decides about the whole kernel",
             );
         }
-        if is(&["no_mangle", "export_name", "link_section", "used", "linkage"]) {
+        // `unsafe(…)` is around the first three.
+        if is(&["unsafe", "no_mangle", "export_name", "link_section", "used", "linkage"]) {
             return refuse(
                 "the symbol of a kernel is its name, on the device and on the host: leave this out, and call the function as \
                  the entry point is to be called",
