@@ -46,11 +46,11 @@ pub const fn one_if_any(cluster: u32) -> u32 {
     if cluster == 0 { 0 } else { 1 }
 }
 
-/// Fails the compilation when the parameters of a kernel are not numbered one after the other.
+/// Fails the compilation when the parameters of a kernel, or the fields of a layout, are not numbered one after the other.
 pub const fn in_order<const N: usize>(indices: [usize; N]) {
     let mut i = 0;
     while i < N {
-        require(indices[i] == i, "a parameter has another number than its place");
+        require(indices[i] == i, "a parameter or a field has another number than its place");
         i += 1;
     }
 }
@@ -131,7 +131,7 @@ pub unsafe fn call<'a>(
 macro_rules! __baton_kernel {
     (
         $(#[$attribute:meta])*
-        $visibility:vis $name:ident = $body:item as $path:expr;
+        $visibility:vis $name:ident = $body:item as $path:path;
         threads $threads:literal, cluster $cluster:literal, min_ctas $min_ctas:literal;
         launched $launched:ty;
         $($index:literal $received:ident $host:ident: $ty:ty;)*
@@ -178,7 +178,7 @@ macro_rules! __baton_kernel {
 macro_rules! __baton_kernel {
     (
         $(#[$attribute:meta])*
-        $visibility:vis $name:ident = $body:item as $path:expr;
+        $visibility:vis $name:ident = $body:item as $path:path;
         threads $threads:literal, cluster $cluster:literal, min_ctas $min_ctas:literal;
         launched $launched:ty;
         $($index:literal $received:ident $host:ident: $ty:ty;)*
@@ -249,7 +249,7 @@ macro_rules! __baton_body {
     };
 }
 
-/// An entry point. Who calls this writes the `unsafe` of the attribute.
+/// An entry point, `unsafe` because it makes a token of all threads. Who calls this macro writes the `unsafe` of the attribute.
 #[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 #[doc(hidden)]
 #[macro_export]
@@ -258,7 +258,7 @@ macro_rules! __baton_entry {
     ($(#[$attribute:meta])* $visibility:vis $name:ident($($received:ident: $ty:ty),*) $body:block) => {
         $(#[$attribute])*
         #[allow(clippy::too_many_arguments)]
-        $visibility extern "ptx-kernel" fn $name($($received: $ty),*) $body
+        $visibility unsafe extern "ptx-kernel" fn $name($($received: $ty),*) $body
     };
 }
 
@@ -271,7 +271,7 @@ macro_rules! __baton_entry {
         $(#[$attribute])*
         #[nvvm_internal::kernel]
         #[allow(clippy::too_many_arguments)]
-        $visibility extern "C" fn $name($($received: $ty),*) $body
+        $visibility unsafe extern "C" fn $name($($received: $ty),*) $body
     };
 }
 

@@ -172,7 +172,8 @@ fn attributes(function: &mut ItemFn) -> Result<Vec<Attribute>> {
             of_both.push(attribute);
             continue;
         }
-        if is(&["allow", "expect", "warn", "deny", "forbid"]) {
+        // What is expected is expected of the body alone.
+        if is(&["allow", "warn", "deny", "forbid"]) {
             of_both.push(attribute.clone());
         }
         of_the_body.push(attribute);
