@@ -116,7 +116,7 @@ impl Aliases {
         let item = |name: &Ident, ty: &Type| {
             quote_spanned! {Span::mixed_site()=>
                 #[doc(hidden)]
-                #[allow(non_camel_case_types, type_alias_bounds, dead_code)]
+                #[allow(non_camel_case_types, type_alias_bounds, dead_code, clippy::all)]
                 type #name<#(#declared),*> #condition =
                     <#ty as ::baton::macro_support::With<(#(#parameters,)*)>>::Itself;
             }

@@ -66,7 +66,7 @@ where
 }
 
 /// An instance may have the name of its kernel, whose token says nothing of the parameter.
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, clippy::builtin_type_shadow)]
 #[baton::kernel(threads = 32, instances(unused = <T>))]
 fn unused<u32: Stored>(cta: Cta<'_, NoShared, 32>, out: GlobalPtr<u32>) -> Exit<'_> {
     let (cta, ()) = cta.claim();

@@ -1,6 +1,7 @@
 //! Every name that a macro may write means something else here: types, modules, macros, and a trait of which everything
 //! has every constant and every function.
 #![allow(non_camel_case_types, non_snake_case, dead_code, missing_docs, unused_macros)]
+#![allow(clippy::len_without_is_empty, clippy::new_ret_no_self)]
 
 use ::baton::prelude::*;
 
