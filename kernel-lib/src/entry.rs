@@ -2,7 +2,7 @@
 
 use crate::layout::Layout;
 use crate::require;
-use crate::token::{Cta, RootToken};
+use crate::token::{Cta, RootToken, sealed};
 
 /// The library that the macros name through `$crate`: `::core` may be another crate where they are used.
 pub use ::core;
@@ -14,13 +14,14 @@ pub use ::core;
     note = "rule F1: a kernel begins as all threads of a CTA: `cta: Cta<'_, Smem, 128>`, with the layout of its shared memory \
             (`NoShared` if it has none) and the number of threads"
 )]
-pub trait Launched {
+pub trait Launched: sealed::Sealed {
     /// The layout of the CTA's shared memory.
     type Layout: Layout;
     /// Threads of the CTA.
     const THREADS: u32;
 }
 
+impl<L, const THREADS: u32> sealed::Sealed for for<'k> fn(Cta<'k, L, THREADS>) {}
 impl<L: Layout, const THREADS: u32> Launched for for<'k> fn(Cta<'k, L, THREADS>) {
     type Layout = L;
     const THREADS: u32 = <Cta<'static, L, THREADS> as RootToken<'static>>::THREADS;
