@@ -259,8 +259,8 @@ impl Walk<'_> {
         if self.condition.evaluate(&known) == Some(false) {
             return None;
         }
-        self.full |= self.seen.len() >= self.most
-            || self.seen.len() % 256 == 255 && self.options.is_late();
+        self.full |=
+            self.seen.len() >= self.most || self.seen.len() % 256 == 255 && self.options.is_late();
         if self.full || !self.seen.insert(self.canonical(state)) {
             return None;
         }

@@ -424,11 +424,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The ways that the condition does not exclude by themselves: fewer, where a thread reads much.
-    fn ways_to(
-        &self,
-        condition: &Condition,
-        options: &Options,
-    ) -> Result<Vec<Vec<Local>>, Error> {
+    fn ways_to(&self, condition: &Condition, options: &Options) -> Result<Vec<Vec<Local>>, Error> {
         let program = self.program();
         let to_memory = Relevance::to_memory(program, condition, Depth::Asked);
         let (relevance, letters) = (&self.relevance, &self.letters);

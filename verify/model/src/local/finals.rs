@@ -64,8 +64,7 @@ impl<'a> Alone<'a> {
             });
             names
         };
-        let parts: Vec<_> =
-            parts.iter().copied().filter(|part| names(part, &mut asked)).collect();
+        let parts: Vec<_> = parts.iter().copied().filter(|part| names(part, &mut asked)).collect();
         let count = code.code.len();
         let sets: Vec<_> = code.code.iter().map(|i| sets(&i.op, program)).collect();
         let deciding = sets.iter().map(|sets| sets.iter().any(|to| asked[*to])).collect();
