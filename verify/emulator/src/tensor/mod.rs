@@ -142,7 +142,7 @@ impl World<'_> {
                 self.view_mut(warp, place, 4)?.copy_from_slice(&bytes);
                 if let (Some(detect), Place::Shared(cta, at)) = (&mut self.detect, place) {
                     let (class, site) = (Class::Alloc, path.site());
-                    let touch = Touch { site, write: true, class, strong: None };
+                    let touch = Touch { site, write: true, class, strong: None, equal: 0 };
                     let at = [at as u64; LANES];
                     detect.access(self.current, 1 << lane, Space::Shared(cta), &at, 4, (touch, 0));
                 }
