@@ -660,6 +660,25 @@ impl Detector {
         self.report(w, lane, site, None, (cause, message));
     }
 
+    pub(super) fn report_unknown_peer(&mut self, w: u32, lane: u32, site: u32) {
+        let what = "tcgen05.alloc.cta_group::2 is an act of both CTAs of the pair, and nothing tells that the other has started";
+        let fix = "a cluster barrier of both CTAs before the allocation";
+        self.report(w, lane, site, None, (cause("D13", what, fix), what.into()));
+    }
+
+    pub(super) fn report_early_deallocation(
+        &mut self,
+        w: u32,
+        lane: u32,
+        site: u32,
+        allocation: Option<u32>,
+    ) {
+        let what = "tensor memory of a pair is deallocated by one CTA, and nothing tells that the other has come to the end of its \
+                    allocation";
+        let fix = "a cluster barrier of both CTAs between the allocation and the deallocation";
+        self.report(w, lane, site, allocation, (cause("D13", what, fix), what.into()));
+    }
+
     pub(super) fn report_unwritten(&mut self, w: u32, lane: u32, space: Space, at: u64, site: u32) {
         let what = match space {
             Space::Global => format!("global address {:#x}", GLOBAL_BASE + at),

@@ -20,6 +20,7 @@ mod access;
 mod clock;
 mod hazard;
 mod operations;
+mod pairs;
 mod remote;
 mod shadow;
 mod sides;
@@ -124,6 +125,8 @@ struct CtaClocks {
     exited: Clock,
     /// Copies that touch its shared memory, the last of each component: when, where in the code, and whether they write.
     copies: HashMap<u32, (u32, u32, bool)>,
+    /// Its last allocation for the pair that it is in.
+    pair: Option<pairs::Allocated>,
 }
 
 /// The state of the detection during a launch.
