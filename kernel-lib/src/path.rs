@@ -618,7 +618,7 @@ pub trait HasCommitted: State {}
             9.7.9.25.2, 9.7.16.6.2)",
     note = "take the stage from `consumer.wait(&mut t)`, or from a `try_wait` that returned true: `attempt.completed()`"
 )]
-pub trait ReadableByMma {}
+pub trait ReadableByMma: State {}
 
 /// The stage may be an operand of `wgmma`.
 #[diagnostic::on_unimplemented(
