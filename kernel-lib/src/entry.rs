@@ -51,7 +51,10 @@ pub const fn one_if_any(cluster: u32) -> u32 {
 pub const fn in_order<const N: usize>(indices: [usize; N]) {
     let mut i = 0;
     while i < N {
-        require(indices[i] == i, "a parameter or a field has another number than its place");
+        require(
+            indices[i] == i,
+            "rule G6: a parameter or a field has another number than its place: leave the numbers to `#[baton::kernel]` and `shared!`",
+        );
         i += 1;
     }
 }

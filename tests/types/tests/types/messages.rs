@@ -117,6 +117,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "implement_role_return",
             "implement_same_set",
             "implement_source",
+            "layout_tags_of_ones_own",
         ],
     ),
     (
@@ -198,7 +199,18 @@ const EXCUSES: &[(&str, &[&str])] = &[
         "`return;` is refused by the language: a kernel returns what only `exit` makes",
         &["return_early"],
     ),
-    ("what can be printed is under no rule", &["print_any_address"]),
+    ("what can be printed is under no rule", &["format_with_flags", "print_any_address"]),
+    (
+        "what a macro accepts is under no rule",
+        &[
+            "kernel_called_like_others",
+            "kernel_in_an_impl",
+            "kernel_is_no_plain_function",
+            "kernels_of_one_name",
+            "layout_by_hand",
+            "layout_of_two_minds",
+        ],
+    ),
 ];
 
 /// The page as it should be.
