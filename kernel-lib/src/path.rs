@@ -136,8 +136,24 @@ pub enum Released {}
 
 /// What this module says of a state, and of a way, nobody else says: the table at the end of the file is all there is.
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's states of a region",
+        note = "rules A9, B1 and B6: what was done to a region is true because only the library's methods lead from state to state",
+        note = "take the region in the states that its methods return"
+    )]
     pub trait State {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's ways to fill or to drain a region",
+        note = "rules B1 and B2: what must stand between two ways is a row of the table in `baton::path`, and no other crate adds one",
+        note = "take `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
+    )]
     pub trait Way {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` does not say that the tensor map loads into the ring `{Tag}`",
+        note = "rule B5: into which ring a map loads is what `load` was called with, and one ring's producing end says when those loads have \
+                completed",
+        note = "call `.wait_loads(&mut t, &mut loads)` before the map serves another ring"
+    )]
     pub trait LoadsInto<Tag> {}
 }
 
@@ -145,8 +161,9 @@ mod sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a state of a region",
     label = "not one of the library's states",
-    note = "what has happened to a region is what the library's own methods did to it: a fact about a state is a row of the table in \
-            `baton::path`, and no other crate adds a state or a row"
+    note = "rules A9, B1 and B6: what has happened to a region is what the library's own methods did to it; a fact about a state is a row of \
+            the table in `baton::path`, and no other crate adds a state or a row",
+    note = "take the region in the states that its methods return"
 )]
 pub trait State: sealed::State {}
 
@@ -154,8 +171,9 @@ pub trait State: sealed::State {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to fill or to drain a region",
     label = "not one of the library's ways",
-    note = "what must stand between two ways to reach a region is a row of the table in `baton::path`, and no other crate adds a way: take \
-            `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
+    note = "rules B1 and B2: what must stand between two ways to reach a region is a row of the table in `baton::path`, and no other crate \
+            adds a way",
+    note = "take `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
 )]
 pub trait Way: sealed::Way + 'static {}
 

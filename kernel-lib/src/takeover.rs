@@ -175,6 +175,11 @@ pub trait Followers<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTA
 }
 
 /// Makes the followers of the takeover at an address: for each tuple, and not for a tuple of another takeover's.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tuple of the {FOLLOWERS} followers of this takeover",
+    note = "rule C9: as many arrivals hand an answer back as the field says, and which tuples make as many the library alone says",
+    note = "take the ends from `tiles.split()`, as a tuple of that many followers"
+)]
 pub(crate) trait At<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> {
     /// # Safety
     /// 1. `base` is the place of the field `Tag`, claimed, and this is called once in each thread.

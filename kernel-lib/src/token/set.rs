@@ -31,6 +31,11 @@ pub trait Set: Acts {
 }
 
 /// What the operations of the library do with a set.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not one of the library's sets of threads",
+    note = "rule F1: a token stands for the threads that it says because only the library makes it",
+    note = "take the token that the kernel or role received: `Cta`, `Warpgroup`, `Warp` or `Thread`"
+)]
 pub(crate) trait Acts {
     /// Runs `action` in the set's leader alone.
     fn lead(&mut self, action: impl FnOnce());

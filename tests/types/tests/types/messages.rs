@@ -92,6 +92,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
     (
         "an `unsafe` function is called: rustc names it, and quotes nothing of the library",
         &[
+            "behind_without_the_wait",
             "claim_atomics_safely",
             "forge_by_conjure",
             "forge_by_dangling",
@@ -100,6 +101,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "forge_by_transmute",
             "forge_by_union",
             "forge_call",
+            "forge_flight",
             "forge_parts",
             "instruction_without_unsafe",
             "opt_out_of_reads_order",
@@ -109,7 +111,6 @@ const EXCUSES: &[(&str, &[&str])] = &[
         "an `unsafe` trait is implemented without the word: rustc names it, and quotes nothing of the library",
         &[
             "format_without_end",
-            "implement_fence",
             "implement_field",
             "implement_owner",
             "implement_proofs",
@@ -129,7 +130,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
     ),
     (
         "something private is named: rustc quotes its declaration at most, where no comment has a place",
-        &["forge_proof_by_assume", "global_ptr_by_literal"],
+        &["act_for_a_set", "forge_follower", "forge_proof_by_assume", "global_ptr_by_literal"],
     ),
     (
         "a trait of `core` is missing, which the library cannot explain",
