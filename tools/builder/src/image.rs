@@ -17,7 +17,7 @@ pub(crate) fn expression(output: &Output) -> String {
 }
 
 fn push_binary(text: &mut String, binary: &Binary) {
-    let Binary { arch, ptx, lines, cubin, kernels } = binary;
+    let Binary { arch, ptx, lines, cubin, kernels, warnings: _ } = binary;
     let cubin = match cubin {
         Some(cubin) => format!("Some(include_bytes!({}))", literal(cubin)),
         None => "None".to_owned(),
