@@ -82,6 +82,7 @@ mod tests {
             lines: "/o/k.lines".into(),
             cubin: cubin.map(Into::into),
             kernels: vec![Kernel { name: "k".into(), declared, usage }],
+            warnings: Vec::new(),
         };
         let usage = Usage { registers: 18, ..Usage::default() };
         let output = Output {

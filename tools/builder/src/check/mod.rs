@@ -145,8 +145,13 @@ pub(crate) fn check(
 ) -> Vec<Finding> {
     let mut findings = shared_memory(annotations, arch);
     findings.extend(uses::check(module, lines));
-    findings.extend(collective::check(module, lines));
-    findings.extend(uniform::check(module, lines));
+    let copied = collective::check(module, lines);
+    // That the compiler copied it is the better explanation.
+    let apart = |finding: &Finding| {
+        finding.frames.is_empty() || copied.iter().all(|copy| copy.frames != finding.frames)
+    };
+    findings.extend(uniform::check(module, lines).into_iter().filter(apart));
+    findings.extend(copied);
     findings
 }
 

@@ -205,7 +205,7 @@ mod tests {
     fn registers(text: &str) -> (Vec<String>, Vec<String>) {
         let text = format!(
             ".func g(.param .b32 x) {{ ret; }} .func f() {{ .reg .pred p, q; .reg .b32 a, b, c, d; \
-             .reg .b64 e, g; .param .b32 in; .param .b32 out; {text} }}"
+             .reg .b64 e; .param .b32 in; .param .b32 out; {text} }}"
         );
         let module = Module::parse(&text, "t").unwrap();
         let body = module.function("f").unwrap().body.clone().unwrap();

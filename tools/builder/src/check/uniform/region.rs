@@ -251,7 +251,7 @@ mod tests {
         // 0 bra, 1 mov, 2 (A) ret
         let found = regions("@p bra A; mov.b32 r, 1; A: ret;");
         assert_eq!(found.decided_by[1], [0]);
-        assert_eq!(found.decided_by[2], []);
+        assert_eq!(found.decided_by[2], [] as [usize; 0]);
         let [meeting] = &found.meetings[2][..] else { panic!("{found:?}") };
         assert_eq!(meeting.ways, [(0, Way::Edge), (1, Way::Through(1))]);
     }
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn what_is_behind_an_early_return_depends_on_it() {
         assert_eq!(regions("@p ret; mov.b32 r, 1; ret;").decided_by[1], [0]);
-        assert_eq!(regions("@p trap; mov.b32 r, 1; ret;").decided_by[1], []);
+        assert_eq!(regions("@p trap; mov.b32 r, 1; ret;").decided_by[1], [] as [usize; 0]);
     }
 
     #[test]
@@ -284,6 +284,6 @@ mod tests {
         let found = regions("L: @p bra N; mov.b32 r, 2; N: bra L;");
         assert!(found.live.iter().take(3).all(|&live| live));
         assert_eq!(found.decided_by[1], [0]);
-        assert_eq!(found.decided_by[2], []);
+        assert_eq!(found.decided_by[2], [] as [usize; 0]);
     }
 }

@@ -28,7 +28,7 @@ impl Set<'_> {
             Set::Warp(_) => "warp",
             Set::Warpgroup => "warpgroup",
             Set::Cta => "CTA",
-            Set::Counted { .. } => "set that the barrier counts",
+            Set::Counted { .. } => "group",
             Set::Cluster => "cluster",
         }
     }
@@ -91,9 +91,9 @@ mod tests {
             ("bar.sync 0", Some("CTA")),
             ("barrier.cta.sync.aligned 0", Some("CTA")),
             ("barrier.sync 0", None),
-            ("bar.sync 1, 64", Some("set that the barrier counts")),
+            ("bar.sync 1, 64", Some("group")),
             ("bar.red.or.pred p, 0, p", Some("CTA")),
-            ("bar.red.or.pred p, 1, 64, p", Some("set that the barrier counts")),
+            ("bar.red.or.pred p, 1, 64, p", Some("group")),
             ("barrier.cluster.arrive.release.aligned", Some("cluster")),
             ("barrier.cluster.wait.acquire", None),
             ("mbarrier.arrive.shared.b64 d, [r]", None),
