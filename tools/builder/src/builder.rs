@@ -463,11 +463,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Which files and variables the result depends on.
-fn tell_cargo(
-    sources: Vec<PathBuf>,
-    package: &Package,
-    store: &Store,
-) -> Result<(), Error> {
+fn tell_cargo(sources: Vec<PathBuf>, package: &Package, store: &Store) -> Result<(), Error> {
     let mut watched = std::collections::BTreeSet::new();
     for source in &sources {
         // The manifest that the source belongs to is the nearest one above it.
