@@ -29,6 +29,10 @@ pub trait Set: sealed::Sealed {
     /// Runs `action` in the set's leader alone.
     #[doc(hidden)]
     fn lead(&mut self, action: impl FnOnce());
+    /// The set's barrier, before or behind what its leader does at the address `one` for all: the builder checks that this is one
+    /// value for the set.
+    #[doc(hidden)]
+    fn barrier_for(&mut self, one: u64);
     /// The set's barrier, which also says whether some thread of the set passes `true`: the same answer for all.
     #[doc(hidden)]
     fn barrier_any(&mut self, vote: bool) -> bool;
@@ -85,6 +89,11 @@ impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
         unsafe { ptx::barrier::bar_sync(0) }
     }
     #[inline(always)]
+    fn barrier_for(&mut self, one: u64) {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::mark::bar_sync(0, one) }
+    }
+    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
@@ -108,6 +117,12 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
         // SAFETY: every role has ended or ends, so all threads come here, and their warps are whole; nobody uses the CTA's own
         // barrier otherwise.
         unsafe { ptx::barrier::bar_sync(0) }
+    }
+    #[inline(always)]
+    fn barrier_for(&mut self, one: u64) {
+        self.gather();
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::mark::bar_sync(0, one) }
     }
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
@@ -137,6 +152,11 @@ impl<R: RolePosition> Set for Warpgroup<'_, R> {
         unsafe { ptx::barrier::bar_sync_count(1 + R::INDEX, Self::THREADS) }
     }
     #[inline(always)]
+    fn barrier_for(&mut self, one: u64) {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::mark::bar_sync_count(1 + R::INDEX, Self::THREADS, one) }
+    }
+    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
@@ -161,6 +181,11 @@ impl<R: RolePosition> Set for Warp<'_, R> {
         unsafe { ptx::barrier::bar_warp_sync(u32::MAX) }
     }
     #[inline(always)]
+    fn barrier_for(&mut self, one: u64) {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::mark::bar_warp_sync(one) }
+    }
+    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         // By the register that says it: then ptxas knows that it is one lane, and does not gather the additions of several.
         lead_a_warp(ptx::sreg::laneid(), action)
@@ -183,6 +208,8 @@ impl<R: RolePosition> Set for Thread<'_, R> {
     }
     #[inline(always)]
     fn barrier(&mut self) {}
+    #[inline(always)]
+    fn barrier_for(&mut self, _one: u64) {}
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         action()

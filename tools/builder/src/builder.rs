@@ -360,9 +360,7 @@ fn finish(
     let module = Module::parse(&processed.text, &name)
         .map_err(|error| wrong(format!("after post-processing: {error}")))?;
     let findings = check(&module, &processed.lines, &processed.annotations, arch);
-    let (warnings, findings): (Vec<_>, Vec<_>) =
-        findings.into_iter().partition(|finding| finding.severity == Severity::Warning);
-    if !findings.is_empty() {
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(Error::Checks { package: package.name.clone(), arch, findings });
     }
     let entries = module.functions.iter().filter(|function| {
@@ -385,7 +383,7 @@ fn finish(
         entries: entries.map(entry).collect(),
         text: processed.text,
         lines: processed.lines,
-        warnings,
+        warnings: findings,
     })
 }
 
