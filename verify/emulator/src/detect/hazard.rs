@@ -583,6 +583,15 @@ impl Detector {
         self.report(w, lane, site, None, (cause("F4", what, fix).policy(true), what.into()));
     }
 
+    /// Threads of one set pass different values where their author says that it is one.
+    pub fn not_the_same(&mut self, w: u32, lane: u32, site: u32, values: [u64; 2]) {
+        let what = "threads of one set pass different values to `same`, by which their author says that it is one";
+        let fix = "let one thread decide for all: read the value once, and hand it on by `shfl` or through shared memory";
+        let [one, other] = values;
+        let message = format!("{what}: {one:#x} and {other:#x}");
+        self.report(w, lane, site, None, (cause("F4", what, fix), message));
+    }
+
     /// An instruction uses a register that a `tcgen05.ld` has yet to fill.
     pub fn used_while_loaded(&mut self, w: u32, site: u32, load: u32) {
         let what = "a register is used while tcgen05.ld may still write it: its value is undefined";

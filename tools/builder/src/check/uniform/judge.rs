@@ -9,8 +9,8 @@ use baton_ptx::Instruction;
 use super::inline::Mark;
 use super::site::{self, Set};
 use super::solve::Solution;
-use super::ssa::Id;
 use super::space::{Space, Value, WARP};
+use super::ssa::Id;
 
 /// The number of what is no barrier of a CTA.
 const NO_BARRIER: u64 = u64::MAX;
