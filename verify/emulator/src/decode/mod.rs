@@ -153,11 +153,22 @@ pub(crate) fn function(
     func.local = round_up(func.local, 16);
     let mut d = Decoder { body, names, slots, locals, entry, func };
     let joins = flow::reconvergence(body);
+    let same: HashMap<usize, Among> = module
+        .tagged(body)
+        .filter_map(|(text, index)| Some((index, among(text.strip_prefix("same ")?)?)))
+        .collect();
     for (i, instruction) in body.instructions.iter().enumerate() {
         let op = d.op(instruction, joins.of_branch[i]).unwrap_or_else(|why| {
             let text = module.text(instruction);
             Op::Unknown(if why.is_empty() { text } else { format!("{text} ({why})") }.into())
         });
+        let op = match (op, same.get(&i)) {
+            (Op::Mov { d, a }, Some(&among)) => {
+                let wide = matches!(d, Dst::R64(_));
+                Op::Same { among, wide, d, a }
+            }
+            (op, _) => op,
+        };
         let guard = instruction.guard.map_or(0, |g| match d.slots[g.register.0 as usize] {
             Slot::P(slot) => (slot << 1 | u32::from(g.negated)) + 1,
             _ => 0,
@@ -180,6 +191,16 @@ pub(crate) fn function(
         d.func.touched = d.touched();
     }
     d.func
+}
+
+/// What `//@baton same …` names.
+fn among(set: &str) -> Option<Among> {
+    match set.trim() {
+        "warp" => Some(Among::Warp),
+        "group" => Some(Among::Group),
+        "cta" => Some(Among::Cta),
+        _ => None,
+    }
 }
 
 enum Local {
