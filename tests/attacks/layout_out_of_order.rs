@@ -1,5 +1,6 @@
 //! The macro behind `shared!`, given two fields in one place, and two in each other's.
 
+use baton::layout::Layout;
 use baton::prelude::*;
 
 baton::__baton_layout! {
@@ -14,4 +15,8 @@ baton::__baton_layout! {
     0 second: Exchange<u32, 64>, "" [] { [] [] [] };
 }
 
-fn main() {}
+const BYTES: [u32; 2] = [<Overlapping as Layout>::BYTES, <Exchanged as Layout>::BYTES];
+
+fn main() {
+    let _ = BYTES;
+}
