@@ -15,8 +15,9 @@ baton::__baton_layout! {
     0 second: Exchange<u32, 64>, "" [] { [] [] [] };
 }
 
-const BYTES: [u32; 2] = [<Overlapping as Layout>::BYTES, <Exchanged as Layout>::BYTES];
+const FIRST: u32 = <Overlapping as Layout>::BYTES;
+const SECOND: u32 = <Exchanged as Layout>::BYTES;
 
 fn main() {
-    let _ = BYTES;
+    let _ = (FIRST, SECOND);
 }
