@@ -501,6 +501,11 @@ impl<T> TileAt<T> {
     note = "take numbers, and the library's types for memory: `GlobalPtr`, `ReadOnly`, `TensorMap` and those of `baton::protocol`"
 )]
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not one of the library's kernel parameters",
+    note = "rule G6: what the host passes and what the entry reads have the same bytes, which the library says of its own parameters alone",
+    note = "take numbers, `ReadOnly<T>`, `GlobalPtr<T>`, `TensorMap<Tile>` or a protocol"
+)]
 pub unsafe trait ReceiveParam: Sized {
     /// What stands in the parameter list.
     type Abi;

@@ -144,6 +144,11 @@ mod sealed {
         note = "take the library's states, and bring a region into the one that you need by the methods that lead there"
     )]
     pub trait State {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's ways to fill or to drain a region",
+        note = "rules B1 and B2: what must stand between two ways is a row of the table in `baton::path`, and no other crate adds one",
+        note = "take `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
+    )]
     pub trait Way {}
     #[diagnostic::on_unimplemented(
         message = "this tensor map is not one that may load into the ring `{Tag}`: it is `{Self}`",
