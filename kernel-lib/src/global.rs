@@ -495,11 +495,6 @@ impl<T> TileAt<T> {
 ///
 /// # Safety
 /// `Abi` has the size and alignment that the host's `KernelParam` of the type pushes.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a parameter that a kernel takes",
-    note = "rules G6 and A9: the host pushes what the kernel receives, and memory comes in types that say who may touch it",
-    note = "take numbers, and the library's types for memory: `GlobalPtr`, `ReadOnly`, `TensorMap` and those of `baton::protocol`"
-)]
 #[doc(hidden)]
 pub unsafe trait ReceiveParam: Sized {
     /// What stands in the parameter list.

@@ -1,5 +1,6 @@
 //! The macro behind `shared!`, given two fields in one place, and two in each other's.
 
+use baton::layout::Layout;
 use baton::prelude::*;
 
 baton::__baton_layout! {
@@ -14,4 +15,9 @@ baton::__baton_layout! {
     0 second: Exchange<u32, 64>, "" [] { [] [] [] };
 }
 
-fn main() {}
+const FIRST: u32 = <Overlapping as Layout>::BYTES;
+const SECOND: u32 = <Exchanged as Layout>::BYTES;
+
+fn main() {
+    let _ = (FIRST, SECOND);
+}
