@@ -2,10 +2,14 @@
 
 use crate::layout::Layout;
 use crate::require;
-use crate::token::{Cta, RootToken, sealed};
+use crate::token::{Cta, RootToken};
 
 /// The library that the macros name through `$crate`: `::core` may be another crate where they are used.
 pub use ::core;
+
+mod sealed {
+    pub trait Sealed {}
+}
 
 /// What the root token of a kernel says of its launches: a function that takes the token, whatever its lifetime.
 #[diagnostic::on_unimplemented(

@@ -1,6 +1,5 @@
 //! The macro behind `shared!`, given two fields in one place, and two in each other's.
 
-use baton::layout::Layout;
 use baton::prelude::*;
 
 baton::__baton_layout! {
@@ -15,9 +14,16 @@ baton::__baton_layout! {
     0 second: Exchange<u32, 64>, "" [] { [] [] [] };
 }
 
-const FIRST: u32 = <Overlapping as Layout>::BYTES;
-const SECOND: u32 = <Exchanged as Layout>::BYTES;
-
-fn main() {
-    let _ = (FIRST, SECOND);
+#[baton::kernel(threads = 32)]
+fn overlapping(cta: Cta<'_, Overlapping, 32>) -> Exit<'_> {
+    let (cta, _) = cta.claim();
+    cta.join().exit(())
 }
+
+#[baton::kernel(threads = 32)]
+fn exchanged(cta: Cta<'_, Exchanged, 32>) -> Exit<'_> {
+    let (cta, _) = cta.claim();
+    cta.join().exit(())
+}
+
+fn main() {}
