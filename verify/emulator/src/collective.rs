@@ -308,7 +308,7 @@ impl World<'_> {
         path.pc += 1;
         let slot = warp.cta;
         if let Some(detect) = &mut self.detect {
-            detect.bar_arrive(self.current, mask, slot, id);
+            detect.bar_arrive(self.current, mask, (slot, id), (count.is_some(), path.site() - 1));
         }
         if mode == BarMode::Arrive {
             self.check_bar(slot, id)?;

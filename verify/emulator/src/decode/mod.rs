@@ -12,6 +12,7 @@ mod mods;
 mod moves;
 mod operands;
 mod remote;
+mod shapes;
 mod tensor;
 mod wmma;
 
@@ -424,17 +425,18 @@ impl Decoder<'_> {
 
     fn op(&mut self, i: &ptx::Instruction, join: u32) -> Result<Op> {
         let mods = Mods::new(i);
-        operands::check(i.opcode(), &mods, &i.operands)?;
-        let op = self.of_opcode(i, &mods, join)?;
+        let expanded = shapes::expand(self.body, &i.operands);
+        let o = expanded.as_deref().unwrap_or(&i.operands);
+        operands::check(i.opcode(), &mods, o)?;
+        shapes::check(self.body, i.opcode(), &mods, o)?;
+        let op = self.of_opcode((i.opcode(), o), &mods, join)?;
         match mods.left_over() {
             Some(name) => Err(format!("`.{name}` is not known here")),
             None => Ok(op),
         }
     }
 
-    fn of_opcode(&mut self, i: &ptx::Instruction, mods: &Mods, join: u32) -> Result<Op> {
-        let o = &i.operands[..];
-        let opcode = i.opcode();
+    fn of_opcode(&mut self, (opcode, o): (&str, &[Operand]), mods: &Mods, join: u32) -> Result<Op> {
         match opcode {
             "st" | "red" if mods.has("async") || mods.has("bulk") => {
                 self.remote_store(opcode, mods, o)

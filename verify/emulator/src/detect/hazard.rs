@@ -692,6 +692,14 @@ impl Detector {
         self.report(w, lane, site, None, (cause, message));
     }
 
+    pub(super) fn report_two_groups(&mut self, w: u32, lane: u32, id: u32, site: u32) {
+        let what = "a named barrier is used by two groups: this warp was not in its last round, and does not know that \
+                    that is over, so it may come into that";
+        let fix = "give each group a barrier of its own, or order the second group's use behind the first's";
+        let message = format!("barrier {id}: {what}");
+        self.report(w, lane, site, None, (cause("F7", what, fix), message));
+    }
+
     pub(super) fn report_unknown_peer(&mut self, w: u32, lane: u32, site: u32) {
         let what = "tcgen05.alloc.cta_group::2 is an act of both CTAs of the pair, and nothing tells that the other has started";
         let fix = "a cluster barrier of both CTAs before the allocation";

@@ -77,7 +77,7 @@ impl Finding {
                 let rule = text.split("(rule ").nth(1).and_then(|rest| rest.split(')').next());
                 rule.map_or_else(|| word(&failure.fault).to_owned(), str::to_owned)
             }
-            Finding::Deadlock(_) => "deadlock".to_owned(),
+            Finding::Deadlock(deadlock) => deadlock.rule().unwrap_or("deadlock").to_owned(),
             Finding::Endless { .. } => "endless".to_owned(),
             Finding::Wrong(_) => "wrong-result".to_owned(),
         }
