@@ -97,6 +97,13 @@ impl Workshop {
         numbers.into_iter().map(|number| Program::new(number, &self.material)).collect()
     }
 
+    /// The kernels as they are.
+    pub fn kernels(&self) -> Vec<Program> {
+        let number = |seed| Number { seed: 0, case: seed as u64 };
+        let seeds = 0..self.material.seeds.len();
+        seeds.map(|seed| Program::unedited(number(seed), seed)).collect()
+    }
+
     /// Checks, builds and runs programs; the outcomes in their order.
     pub fn run(&self, programs: Vec<Program>, campaign: &Campaign) -> Result<Vec<Outcome>> {
         let mut candidates: Vec<Candidate> =

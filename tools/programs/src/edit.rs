@@ -1,5 +1,7 @@
 //! Edits of a kernel on its syntax tree, one place each.
 
+use std::collections::BTreeSet;
+
 use baton_campaign::Random;
 use quote::{ToTokens, format_ident, quote};
 use syn::{
@@ -7,6 +9,7 @@ use syn::{
 };
 
 use crate::insert::{self, Place, Static};
+use crate::moves::{Kind, MOVES};
 use crate::seed::Seed;
 use crate::walk::{self, Context, Look, renamed, words};
 
@@ -94,9 +97,6 @@ const METHODS: &[&str] = &[
     "get(1)",
 ];
 
-/// Chains that the shape of a kernel stands on.
-const FIXED: &[&str] = &["elect", "roles", "claim", "exit", "into_iter", "zip", "step_by", "split"];
-
 /// Names that the conditions of branches use.
 const RANK: &str = "program_rank";
 const BLOCK: &str = "program_block";
@@ -145,8 +145,8 @@ impl Edit {
         let mut site = self.look(Some(target), random, seed, statics);
         walk::walk(&mut edited, seed, &mut site);
         let (note, moving) = (site.note?, site.moving);
-        if let Some((statement, token)) = moving {
-            self.put(&mut edited, seed, &statement, &token)?;
+        if let Some(moving) = moving {
+            self.put(&mut edited, seed, &moving)?;
         }
         conditions(&mut edited, &self.root(kernel));
         *kernel = edited;
@@ -181,12 +181,12 @@ impl Edit {
     }
 
     /// Puts a statement that was taken elsewhere to a random place.
-    fn put(&self, kernel: &mut ItemFn, seed: &Seed, statement: &Stmt, token: &str) -> Option<()> {
-        let mut count = Put { statement, token, target: None, seen: 0, done: false };
+    fn put(&self, kernel: &mut ItemFn, seed: &Seed, moving: &Moving) -> Option<()> {
+        let mut count = Put { moving, target: None, seen: 0, done: false };
         walk::walk(&mut kernel.clone(), seed, &mut count);
         let places = count.seen.max(1) as u64;
         let target = Some((Random::of(self.choice, 1).next() % places) as usize);
-        let mut put = Put { statement, token, target, seen: 0, done: false };
+        let mut put = Put { moving, target, seen: 0, done: false };
         walk::walk(kernel, seed, &mut put);
         put.done.then_some(())
     }
@@ -296,8 +296,16 @@ struct Site<'a> {
     target: Option<usize>,
     seen: usize,
     note: Option<String>,
-    /// A statement on its way, and its token.
-    moving: Option<(Stmt, String)>,
+    moving: Option<Moving>,
+}
+
+/// A statement on its way.
+struct Moving {
+    statement: Stmt,
+    /// The token of the place that it comes from.
+    token: String,
+    /// The variables of that place that it names.
+    names: BTreeSet<String>,
 }
 
 impl Site<'_> {
@@ -321,15 +329,22 @@ impl Site<'_> {
 
     fn change(&mut self, block: &mut Block, at: usize, context: &Context) -> Option<String> {
         let text = shown(&block.stmts[at]);
-        let count = block.stmts.len();
         match self.edit.operation {
             Operation::Delete => {
                 block.stmts.remove(at);
             }
             Operation::Double => block.stmts.insert(at, block.stmts[at].clone()),
-            Operation::Swap => block.stmts.swap(at, self.random.below(count)),
+            Operation::Swap => {
+                let other = (at + 1 + self.random.below(2)).min(last(block));
+                block.stmts.swap(at, other);
+                return Some(format!("{text} and {}", shown(&block.stmts[at])));
+            }
             Operation::Move => {
-                self.moving = Some((block.stmts.remove(at), context.token.clone()));
+                let all = words(&block.stmts[at]);
+                let names = context.scope.iter().map(|entry| entry.0.clone());
+                let names = names.filter(|name| all.contains(name)).collect();
+                let (statement, token) = (block.stmts.remove(at), context.token.clone());
+                self.moving = Some(Moving { statement, token, names });
             }
             Operation::Carry => return carry(&mut self.random, block, at),
             Operation::Repeat => {
@@ -338,7 +353,7 @@ impl Site<'_> {
                 block.stmts[at] = parse_quote!(for _ in 0..#times { #statement });
             }
             Operation::Branch => {
-                let length = (1 + self.random.below(2)).min(count - at);
+                let length = (1 + self.random.below(2)).min(last(block) + 1 - at);
                 let inside: Vec<Stmt> = block.stmts.drain(at..at + length).collect();
                 let condition = self.condition(context);
                 block.stmts.insert(at, parse_quote!(if #condition { #(#inside)* }));
@@ -354,7 +369,11 @@ impl Site<'_> {
                 return Some(shown(&leave));
             }
             Operation::Forget => {
-                let names = &context.scope;
+                // An end is used again, so that it can seldom be forgotten; what it hands out can.
+                let mut names = context.usable();
+                if self.random.below(4) != 0 && names.iter().any(|entry| entry.1.contains('.')) {
+                    names.retain(|entry| entry.1.contains('.'));
+                }
                 let name = &names.get(self.random.below(names.len()))?.0;
                 let name = format_ident!("{name}");
                 block.stmts.insert(at, parse_quote!(core::mem::forget(#name);));
@@ -408,7 +427,7 @@ impl Site<'_> {
         match self.edit.operation {
             Operation::Delete => !needed && !all,
             Operation::Double => !value && !all,
-            Operation::Swap => block.stmts.len() > 1,
+            Operation::Swap => at < last(block) && !all,
             Operation::Move => !value && !needed && !all,
             Operation::Repeat => !value && !needed && !all,
             Operation::Branch => !value && !needed && !all,
@@ -417,8 +436,7 @@ impl Site<'_> {
                 let inside = |s: &Stmt| matches!(s, Stmt::Expr(Expr::ForLoop(_) | Expr::While(_), _));
                 inside(statement)
             }
-            Operation::Forget => !context.scope.is_empty(),
-            Operation::Insert => !context.usable().is_empty(),
+            Operation::Forget | Operation::Insert => !context.usable().is_empty(),
             _ => false,
         }
     }
@@ -448,12 +466,21 @@ impl Site<'_> {
             (Operation::Number, Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) => {
                 let value: u64 = number.base10_parse().ok()?;
                 let new = [value + 1, value.saturating_sub(1), 0, value * 2][self.random.below(4)];
+                if new == value {
+                    return None;
+                }
                 let new = format!("{new}{}", number.suffix());
                 *number = LitInt::new(&new, number.span());
                 Some(format!("{text} becomes {new}"))
             }
             (Operation::Name, Expr::Path(_)) => {
-                let names = &context.scope;
+                // Of the same kind, mostly; other things seldom type.
+                let kind = context.kind(&text);
+                let alike = self.random.below(4) != 0;
+                let other = |entry: &&(String, Option<Kind>)| {
+                    entry.0 != text && (!alike || entry.1 == kind)
+                };
+                let names: Vec<_> = context.scope.iter().filter(other).collect();
                 let name = format_ident!("{}", names.get(self.random.below(names.len()))?.0);
                 *expression = parse_quote!(#name);
                 Some(format!("{text} becomes {name}"))
@@ -474,7 +501,7 @@ impl Site<'_> {
     fn fits_expression(&self, expression: &Expr, context: &Context) -> bool {
         match (self.edit.operation, expression) {
             (Operation::Unchain | Operation::Rechain, Expr::MethodCall(call)) => {
-                !FIXED.contains(&&*call.method.to_string())
+                MOVES.knows(&call.method.to_string())
             }
             (Operation::Number, Expr::Lit(literal)) => matches!(literal.lit, Lit::Int(_)),
             (Operation::Name, Expr::Path(path)) => path.path.get_ident().is_some_and(|name| {
@@ -548,8 +575,7 @@ fn carry(random: &mut Random, block: &mut Block, at: usize) -> Option<String> {
 
 /// Puts a statement to some place, where it has that place's token.
 struct Put<'a> {
-    statement: &'a Stmt,
-    token: &'a str,
+    moving: &'a Moving,
     target: Option<usize>,
     seen: usize,
     done: bool,
@@ -557,11 +583,15 @@ struct Put<'a> {
 
 impl Look for Put<'_> {
     fn statement(&mut self, block: &mut Block, at: usize, context: &Context) -> bool {
+        let Moving { statement, token, names } = self.moving;
+        if !context.has(&names.iter().filter(|name| *name != token).cloned().collect()) {
+            return false;
+        }
         self.seen += 1;
         if self.target != Some(self.seen - 1) {
             return false;
         }
-        let tokens = renamed(self.statement.to_token_stream(), self.token, &context.token);
+        let tokens = renamed(statement.to_token_stream(), token, &context.token);
         // A statement that ends with an expression needs its semicolon.
         let parsed = parse2::<Block>(quote!({ #tokens }));
         if let Ok(parsed) = parsed {
@@ -593,8 +623,8 @@ impl Look for End<'_> {
     fn statement(&mut self, block: &mut Block, at: usize, context: &Context) -> bool {
         let known = |end: &String| context.usable().iter().any(|entry| entry.0 == *end);
         let text = block.stmts[at].to_token_stream().to_string();
-        let outside = context.in_role || !text.contains(". roles (");
-        if context.loops > 0 || !self.ends.iter().all(known) || text.contains(". elect") || !outside
+        let outside = text.contains(". roles (") || context.token == "joined";
+        if context.loops > 0 || !self.ends.iter().all(known) || text.contains(". elect") || outside
         {
             return false;
         }
@@ -629,6 +659,12 @@ fn put_at_end(
     put.new = Some(&mut new);
     walk::walk(kernel, seed, &mut put);
     put.done.then_some(())
+}
+
+/// The last statement that is not the value of its block.
+fn last(block: &Block) -> usize {
+    let value = matches!(block.stmts.last(), Some(Stmt::Expr(_, None)));
+    (block.stmts.len() - usize::from(value)).saturating_sub(1)
 }
 
 /// Code on one line.

@@ -34,6 +34,8 @@ enum Command {
         #[arg(long, default_value_t = 20)]
         schedules: u64,
     },
+    /// The kernels as they are, all of which are silent
+    Kernels,
     /// Programs of the seed in BATON_SEED, one batch after the other
     Run {
         /// The first
@@ -45,6 +47,9 @@ enum Command {
         /// Of these kernels only; what the numbers name changes with it
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
+        /// A line for each program
+        #[arg(long)]
+        list: bool,
         /// Where reports of what is wrong go, a file each
         #[arg(long)]
         out: Option<PathBuf>,
@@ -77,7 +82,17 @@ fn run(command: Command) -> Result<bool> {
             println!("{}", report(&workshop, &outcome));
             Ok(!matches!(outcome.end, End::Wrong(_)))
         }
-        Command::Run { first, count, only, out } => {
+        Command::Kernels => {
+            let workshop = Workshop::new("kernels")?;
+            let campaign = Campaign::new("kernels as they are", 1, 1);
+            let outcomes = workshop.run(workshop.kernels(), &campaign)?;
+            for outcome in &outcomes {
+                let seed = &workshop.material.seeds[outcome.program.seed];
+                println!("{}: {}", seed.name, outcome.end);
+            }
+            Ok(outcomes.iter().all(|outcome| outcome.end == End::Silent))
+        }
+        Command::Run { first, count, only, list, out } => {
             let mut workshop = Workshop::new("run")?;
             if !only.is_empty() {
                 let names: Vec<&str> = only.iter().map(String::as_str).collect();
@@ -87,6 +102,11 @@ fn run(command: Command) -> Result<bool> {
             let start = Instant::now();
             let tally = campaign::run(&workshop, &campaign, first..first + count, |outcomes| {
                 for outcome in outcomes {
+                    if list {
+                        let end = outcome.end.to_string();
+                        let (number, notes) = (outcome.program.number, outcome.notes.join("; "));
+                        println!("{number}: {} | {notes}", end.lines().next().unwrap_or_default());
+                    }
                     if let End::Wrong(wrong) = &outcome.end {
                         println!("{}: {}", outcome.program.number, wrong.rule);
                         if let Some(folder) = &out {

@@ -95,6 +95,16 @@ impl Moves {
         self.ends.iter().filter(move |end| end.0 == kind).map(|end| end.1)
     }
 
+    /// Whether a value of this kind stays where it is copied: no move uses it up.
+    pub fn copies(&self, kind: &str) -> bool {
+        self.of(kind).all(|m| m.borrows)
+    }
+
+    /// Whether some move is a call of that method.
+    pub fn knows(&self, method: &str) -> bool {
+        self.moves.iter().any(|m| m.method() == method)
+    }
+
     /// The kind of that name.
     pub fn kind(&self, name: &str) -> Option<Kind> {
         let all = self.moves.iter().flat_map(|m| m.gives.iter().copied().chain([m.on]));

@@ -56,21 +56,29 @@ pub fn apply(
     seed: &Seed,
     vocabulary: &[String],
 ) -> Option<String> {
-    let mut random = Random::of(choice, 2);
+    (0..8).find_map(|attempt| once(&mut Random::of(choice, attempt), file, seed, vocabulary))
+}
+
+fn once(
+    random: &mut Random,
+    file: &mut syn::File,
+    seed: &Seed,
+    vocabulary: &[String],
+) -> Option<String> {
     let pick = |random: &mut Random, fits: &dyn Fn(&str) -> bool| {
         let fitting: Vec<_> = vocabulary.iter().filter(|word| fits(word)).collect();
         fitting.get(random.below(fitting.len())).map(|word| (*word).clone())
     };
     let kind = ALL[random.below(ALL.len())];
     match kind {
-        Shadow::Path => path(&mut random, file, seed),
+        Shadow::Path => path(random, file, seed),
         Shadow::Trait => {
             let constants: BTreeSet<_> = (0..4)
-                .filter_map(|_| pick(&mut random, &|word| word.chars().all(|c| c.is_uppercase() || c == '_')))
+                .filter_map(|_| pick(random, &|word| word.chars().all(|c| c.is_uppercase() || c == '_')))
                 .chain(["BYTES".to_owned()])
                 .collect();
             let methods: BTreeSet<_> = (0..6)
-                .filter_map(|_| pick(&mut random, &|word| word.chars().all(|c| c.is_lowercase() || c == '_')))
+                .filter_map(|_| pick(random, &|word| word.chars().all(|c| c.is_lowercase() || c == '_')))
                 .collect();
             let (constants, methods): (Vec<_>, Vec<_>) = (
                 constants.iter().map(|name| format_ident!("{name}")).collect(),
@@ -95,7 +103,7 @@ pub fn apply(
             };
             let new = match random.below(3) {
                 0 => ["params", "root", "launch", "bytes"][random.below(4)].to_owned(),
-                _ => pick(&mut random, &free)?,
+                _ => pick(random, &free)?,
             };
             if taken.contains(&new) {
                 return None;
@@ -119,7 +127,7 @@ pub fn apply(
             let lower = |word: &str| {
                 word.chars().all(|c| c.is_lowercase() || c == '_') && !taken.contains(word)
             };
-            let (one, other) = (pick(&mut random, &free)?, pick(&mut random, &lower)?);
+            let (one, other) = (pick(random, &free)?, pick(random, &lower)?);
             let (first, second) = (format_ident!("{one}"), format_ident!("{other}"));
             file.items.push(parse_quote!(pub struct #first;));
             file.items.push(parse_quote!(pub mod #second {}));

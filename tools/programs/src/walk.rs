@@ -2,9 +2,11 @@
 //! that act, and the variables with their kinds, as far as the table of moves tells them.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Block, Expr, ExprClosure, ExprForLoop, ExprLoop, ExprWhile, FnArg, ItemFn, Pat, Stmt,
@@ -25,7 +27,7 @@ pub struct Context {
     /// Whether it is in a closure that is a role, or what a role's leader runs.
     pub in_role: bool,
     /// The words of that role.
-    pub words: BTreeSet<String>,
+    pub words: Rc<BTreeSet<String>>,
     /// The name of the seed's token.
     pub root: String,
 }
@@ -49,6 +51,14 @@ impl Context {
         }
         found.reverse();
         found
+    }
+
+    /// Whether all of these variables, of another place, can be named here.
+    pub fn has(&self, names: &BTreeSet<String>) -> bool {
+        names.iter().all(|name| {
+            self.scope.iter().any(|entry| entry.0 == *name)
+                && (!self.in_role || self.words.contains(name))
+        })
     }
 
     fn set(&mut self, variable: &str, kind: Option<Kind>) {
@@ -120,9 +130,18 @@ impl Context {
 
     /// Takes out of the scope what a statement uses up, and adds what it binds.
     fn pass(&mut self, statement: &Stmt, seed: &Seed) {
-        let mut used = UsedUp { context: self, names: Vec::new() };
-        used.visit_stmt_mut(&mut statement.clone());
-        let names = used.names;
+        let mut used = UsedUp { context: self, names: Vec::new(), again: Vec::new() };
+        used.visit_stmt(statement);
+        let mut names = used.names;
+        names.retain(|name| !used.again.contains(name));
+        // Roles own what they use.
+        if statement.to_token_stream().to_string().contains(". roles (") {
+            let inside = words(statement);
+            let owned = |entry: &&(String, Option<Kind>)| {
+                inside.contains(&entry.0) && entry.1.is_some_and(|kind| !MOVES.copies(kind))
+            };
+            names.extend(self.scope.iter().filter(owned).map(|entry| entry.0.clone()));
+        }
         let given = |value: &Expr| self.gives(value);
         let assigned = match statement {
             Stmt::Local(local) => {
@@ -151,12 +170,21 @@ impl Context {
 struct UsedUp<'a> {
     context: &'a Context,
     names: Vec<String>,
+    /// Those that get a new value, as a loop gives them in each round.
+    again: Vec<String>,
 }
 
-impl VisitMut for UsedUp<'_> {
-    fn visit_expr_closure_mut(&mut self, _: &mut ExprClosure) {}
+impl<'ast> Visit<'ast> for UsedUp<'_> {
+    fn visit_expr_closure(&mut self, _: &'ast ExprClosure) {}
 
-    fn visit_expr_method_call_mut(&mut self, call: &mut syn::ExprMethodCall) {
+    fn visit_expr_assign(&mut self, assign: &'ast syn::ExprAssign) {
+        if let Expr::Path(path) = &*assign.left {
+            self.again.extend(path.path.get_ident().map(ToString::to_string));
+        }
+        visit::visit_expr_assign(self, assign);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         if let Expr::Path(path) = &*call.receiver
             && let Some(name) = path.path.get_ident().map(ToString::to_string)
             && let Some(kind) = self.context.kind(&name)
@@ -172,7 +200,7 @@ impl VisitMut for UsedUp<'_> {
                 self.names.push(name);
             }
         }
-        visit_mut::visit_expr_method_call_mut(self, call);
+        visit::visit_expr_method_call(self, call);
     }
 }
 
@@ -272,10 +300,10 @@ impl VisitMut for Walker<'_> {
             self.done = self.look.statement(block, at, &self.context);
             let Some(statement) = block.stmts.get_mut(at).filter(|_| !self.done) else { break };
             self.visit_stmt_mut(statement);
-            let passed = block.stmts[at].clone();
-            self.context.pass(&passed, self.seed);
+            let passed = &block.stmts[at];
+            self.context.pass(passed, self.seed);
             // A set of roles joins into one token again.
-            if let Stmt::Local(local) = &passed
+            if let Stmt::Local(local) = passed
                 && !self.context.in_role
                 && names(&local.pat).iter().any(|name| name == "joined")
             {
@@ -297,7 +325,7 @@ impl VisitMut for Walker<'_> {
                 walker.context.token = token;
                 walker.context.in_role = true;
                 walker.context.loops = 0;
-                walker.context.words = words(&closure.body);
+                walker.context.words = Rc::new(words(&closure.body));
             } else {
                 walker.context.scope.extend(inputs.into_iter().map(|name| (name, None)));
             }
