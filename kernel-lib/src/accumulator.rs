@@ -130,6 +130,7 @@ impl<Tag> Deallocated<'_, Tag> {
     }
 }
 
+impl<Tag> sealed::Sealed for Deallocated<'_, Tag> {}
 impl<Tag> crate::layout::Proof for Deallocated<'_, Tag> {
     type Before<Rest: crate::layout::Proofs> = Rest::With<Self>;
 }

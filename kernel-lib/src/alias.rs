@@ -111,13 +111,13 @@ impl<'k, T: Element, C: Set, State> Aliases<'k, T, C, State> {
     /// # PTX
     /// `fence.proxy.alias`, PTX 7.5, sm_70 (ISA *membar/fence*, 8.6).
     #[inline(always)]
-    pub fn fence_proxy_alias<U, Next>(
+    pub fn fence_proxy_alias<U>(
         self, // B3: the accesses are fenced; go on with the region that this returns
         set: &mut U,
-    ) -> Aliases<'k, T, C, Next>
+    ) -> Aliases<'k, T, C, State::Fenced>
     where
         U: SameSet<C>,
-        State: AliasFence<Next>,
+        State: AliasFence,
     {
         let _ = set;
         ptx::fence::fence_proxy_alias();
@@ -126,13 +126,13 @@ impl<'k, T: Element, C: Set, State> Aliases<'k, T, C, State> {
 
     /// The set's barrier, after which each of its threads may read what the others wrote (rule A13).
     #[inline(always)]
-    pub fn sync<U, Next>(
+    pub fn sync<U>(
         self, // A13: the set's barrier is behind; go on with the region that this returns
         set: &mut U,
-    ) -> Aliases<'k, T, C, Next>
+    ) -> Aliases<'k, T, C, State::Next>
     where
         U: SameSet<C>,
-        State: SyncsTo<Next>,
+        State: SyncsTo,
     {
         set.barrier();
         self.become_state()

@@ -126,7 +126,8 @@ pub struct SeenVector<'k, T, S, How, const N: usize> {
     note = "take the witnesses of the elements, `.elements()`, each of which stands for its own word; or put flag and payload into one \
             word of 32 or 64 bits"
 )]
-pub trait OneAccess {}
+pub trait OneAccess: sealed::Sealed {}
+impl<T, S, How> sealed::Sealed for Seen<'_, T, S, How> {}
 impl<T, S, How> OneAccess for Seen<'_, T, S, How> {}
 
 impl<'k, T: Copy, S: Scope, How, const N: usize> SeenVector<'k, T, S, How, N> {

@@ -141,6 +141,12 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
         Addr::from_raw(self.map)
     }
 
+    #[inline(always)]
+    fn generic(&self) -> Addr<Generic> {
+        // SAFETY: the map lies in global memory.
+        unsafe { ptx::shared::cvta(self.home()) }
+    }
+
     /// Points the map at the matrix of `rows` × `cols` elements that begins at element `first` of `array`, row after row.
     /// Traps when it is not all in the array, or not on boundaries of 16 bytes.
     ///
@@ -210,9 +216,8 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
         State: EditsReleased,
     {
         let _ = thread;
-        let map: Addr<Generic> = ptx::shared::cvta(self.home());
         // SAFETY: a tensor map in global memory.
-        unsafe { ptx::fence::fence_proxy_tensormap_generic_acquire::<Gpu>(map) };
+        unsafe { ptx::fence::fence_proxy_tensormap_generic_acquire::<Gpu>(self.generic()) };
         self.become_state()
     }
 
@@ -237,8 +242,7 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
         TileAt<T>: Fills<T>,
         T: crate::tile::StageData,
     {
-        let map: Addr<Generic> = ptx::shared::cvta(self.home());
-        stage.load(thread, TileAt::through(map.raw(), row, col));
+        stage.load(thread, TileAt::through(self.generic().raw(), row, col));
         self.become_state()
     }
 }

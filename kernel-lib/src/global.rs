@@ -47,7 +47,8 @@ impl<T, W> Copy for ReadOnly<T, W> {}
             it overlaps, writes may never be seen (PTX ISA 8.6, ld.global.nc)",
     note = "take the array as `ReadOnly<T>`, which the host lends by `&`; or read it with `.get(…)`"
 )]
-pub trait UnwrittenDuringTheLaunch {}
+pub trait UnwrittenDuringTheLaunch: sealed::Sealed {}
+impl<T> sealed::Sealed for ReadOnly<T> {}
 impl<T> UnwrittenDuringTheLaunch for ReadOnly<T> {}
 
 impl<T: Element> ReadOnly<T> {
@@ -161,7 +162,7 @@ unsafe impl<const ROLE: u32> Owns<TheWarp<ROLE>> for Warp<'_, Role<ROLE>> {}
 unsafe impl<const ROLE: u32> Owns<TheWarpgroup<ROLE>> for Warpgroup<'_, Role<ROLE>> {}
 
 /// An array whose elements the set `S` owns; implemented by [`GlobalPtr`] alone.
-pub trait DealtTo<S>: sealed::Sealed {
+pub trait DealtTo<S: Set>: sealed::Sealed {
     /// The type of the elements.
     type Element: Element;
     /// # Safety

@@ -27,12 +27,15 @@ pub struct Held<T, C, State, P = ()> {
 }
 
 /// How a protocol goes on when the holder hands its array on.
-pub trait HandsOn {
+#[expect(private_bounds, reason = "`Held::release` hands on, and nobody else")]
+pub trait HandsOn: GoesOn {}
+impl<P: GoesOn> HandsOn for P {}
+
+/// The steps of a [`HandsOn`].
+pub(crate) trait GoesOn {
     /// Called by the set's leader, behind the set's barrier: has a release pattern that the next holder acquires.
-    #[doc(hidden)]
     fn hand_on(&self);
     /// Called by every thread of the set: the array was handed on.
-    #[doc(hidden)]
     fn settle(self);
 }
 

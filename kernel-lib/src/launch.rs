@@ -30,9 +30,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use std::vec::Vec;
 
-use crate::global::Load;
+use crate::global::{Load, ReceiveParam};
 
-/// A type that a kernel can take as a parameter.
+/// A type that a kernel can take as a parameter, and what the host passes for it.
 ///
 /// Implemented for the scalars that PTX parameters have, and for the typed pointers and tensor maps
 /// of this library. References are missing on purpose: another thread may write what a kernel's
@@ -45,7 +45,7 @@ use crate::global::Load;
     note = "rule A14: words by which CTAs synchronise are parameters only as part of a protocol, whose words the host zeroes for each \
             launch: `SpinLock<T>`, `Semaphore<T>`, `GridExchange<T>` and the others of `baton::protocol`"
 )]
-pub trait KernelParam {
+pub trait KernelParam: ReceiveParam {
     /// What the host passes for this parameter.
     type Host<'a>;
 

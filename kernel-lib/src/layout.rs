@@ -5,7 +5,7 @@
 //! that two fields of one type do not fit each other's place.
 
 use crate::ptx::addr::{Addr, SharedCta};
-use crate::token::{Cta, Set, WARP};
+use crate::token::{Acts, Cta, Set, WARP, sealed};
 use crate::{ptx, require};
 use core::marker::PhantomData;
 
@@ -96,7 +96,7 @@ pub unsafe trait Layout: 'static {
 }
 
 /// What closes a field: a proof, or `()` for a field that needs none and takes no place among the others.
-pub trait Proof {
+pub trait Proof: sealed::Sealed {
     /// The proofs with this one before them.
     type Before<Rest: Proofs>: Proofs;
 }
@@ -106,13 +106,19 @@ impl Proof for () {
 }
 
 /// A tuple of proofs.
-pub trait Proofs {
+pub trait Proofs: of_tuples::Sealed {
     /// The tuple with one more in front.
     type With<First>: Proofs;
 }
 
+/// Seals the tuples of proofs.
+mod of_tuples {
+    pub trait Sealed {}
+}
+
 macro_rules! proofs {
     ($(($($t:ident),*))*) => {$(
+        impl<$($t),*> of_tuples::Sealed for ($($t,)*) {}
         impl<$($t),*> Proofs for ($($t,)*) {
             type With<First> = (First, $($t,)*);
         }
@@ -120,6 +126,7 @@ macro_rules! proofs {
 }
 proofs! { () (A) (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) (A, B, C, D, E, F) (A, B, C, D, E, F, G) }
 
+impl<A, B, C, D, E, F, G, H> of_tuples::Sealed for (A, B, C, D, E, F, G, H) {}
 /// Stands for more proofs than a layout can have.
 impl<A, B, C, D, E, F, G, H> Proofs for (A, B, C, D, E, F, G, H) {
     type With<First> = Self;

@@ -16,7 +16,7 @@ use crate::scope::Scope;
 use crate::sem::{LoadSem, RedSem, StoreSem};
 use crate::shared_access::check;
 use crate::tile::Element;
-use crate::token::{Brand, Cta, Marks};
+use crate::token::{Brand, Cta, Marks, sealed};
 
 /// An array of words of type `T` on several devices, all accesses to which are strong and at the scope `S`.
 pub struct Multicast<'k, T, S> {
@@ -43,7 +43,8 @@ impl<T, S> Copy for Multicast<'_, T, S> {}
     note = "use `load_reduce_add`, `store` or `red_add`; for this device's own copy take the array a second time, as `Atomics` of its \
             ordinary address"
 )]
-pub trait OneMemory {}
+pub trait OneMemory: sealed::Sealed {}
+impl<T, S> sealed::Sealed for Atomics<'_, T, S> {}
 impl<T, S> OneMemory for Atomics<'_, T, S> {}
 
 impl<'k, T: Element, S: Scope> Multicast<'k, T, S> {

@@ -38,6 +38,8 @@
 //!
 #![doc = include_str!("facts.md")]
 
+use crate::scope::{Includes, Scope};
+
 /// Fills and drains by the ordinary loads and stores of a set of threads (generic proxy).
 pub enum ByThreads {}
 /// Filled by bulk tensor copies (async proxy).
@@ -132,6 +134,40 @@ pub enum Storing {}
 /// An accumulator whose loads have ended and are ordered before the next hand-over.
 pub enum Released {}
 
+/// What this module says of a state, and of a way, nobody else says: the table at the end of the file is all there is.
+mod sealed {
+    pub trait State {}
+    pub trait Way {}
+    pub trait LoadsInto<Tag> {}
+}
+
+/// A state of a region. Every fact is about one, and so nobody can state a fact about a type of their own.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a state of a region",
+    label = "not one of the library's states",
+    note = "what has happened to a region is what the library's own methods did to it: a fact about a state is a row of the table in \
+            `baton::path`, and no other crate adds a state or a row"
+)]
+pub trait State: sealed::State {}
+
+/// A way to fill or to drain a region. What a state says of the way that comes next, it says of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a way to fill or to drain a region",
+    label = "not one of the library's ways",
+    note = "what must stand between two ways to reach a region is a row of the table in `baton::path`, and no other crate adds a way: take \
+            `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
+)]
+pub trait Way: sealed::Way + 'static {}
+
+macro_rules! ways {
+    ($($way:ident)*) => {$(
+        impl sealed::Way for $way {}
+        #[diagnostic::do_not_recommend]
+        impl Way for $way {}
+    )*};
+}
+ways! { ByThreads ByBulk ByMma ByPairMma ByWgmma }
+
 /// The phase that fills the region has been observed by a wait that succeeded.
 #[diagnostic::on_unimplemented(
     message = "`try_wait` may have returned false: the region is `{Self}`",
@@ -139,7 +175,7 @@ pub enum Released {}
     note = "rule C5: a `try_wait` that returned false says nothing, and only success acquires (PTX ISA 9.7.13.15.16)",
     note = "take the region out of the answer: `match slot.completed() {{ Ok(full) => …, Err(again) => … }}`, or call `wait`"
 )]
-pub trait PollConfirmed {}
+pub trait PollConfirmed: State {}
 
 /// The bulk copies into the region have completed.
 #[diagnostic::on_unimplemented(
@@ -148,7 +184,7 @@ pub trait PollConfirmed {}
     note = "rule B6: the destination of a bulk copy is read only after its mbarrier phase was observed (PTX ISA 9.7.9.25.2, 8.9.1.1)",
     note = "the consumer's end hands it out: `consumer.wait(&mut set)`"
 )]
-pub trait FillCompleted {}
+pub trait FillCompleted: State {}
 
 /// The region's contents have been acquired by the reader.
 #[diagnostic::on_unimplemented(
@@ -158,7 +194,7 @@ pub trait FillCompleted {}
             acquire operation or a fence)",
     note = "call `.fence_acquire(&mut set)` on it, or use the acquiring `wait`"
 )]
-pub trait Acquired {}
+pub trait Acquired: State {}
 
 /// The region holds what somebody wrote.
 #[diagnostic::on_unimplemented(
@@ -167,7 +203,7 @@ pub trait Acquired {}
     note = "rules A9 and C10: what is handed over is what its holder has written (PTX ISA 9.7.13.15)",
     note = "call `.fill(&mut set, |index| …)` first"
 )]
-pub trait HasContents {}
+pub trait HasContents: State {}
 
 /// The reader's `fence.proxy.async` has not run yet: a read still stands before it.
 #[diagnostic::on_unimplemented(
@@ -177,7 +213,7 @@ pub trait HasContents {}
             9.7.13.4)",
     note = "move the read above `.fence_proxy_async(&mut set)`"
 )]
-pub trait ReadsUnfenced {}
+pub trait ReadsUnfenced: State {}
 
 /// The flag that hands the region over has been seen.
 #[diagnostic::on_unimplemented(
@@ -187,7 +223,7 @@ pub trait ReadsUnfenced {}
             8.8, 8.9.2)",
     note = "call `.wait(&mut cta)`, or `.wait_relaxed(&mut cta)` and `.fence_acquire::<Gpu, _>(&mut cta)`"
 )]
-pub trait FlagObserved {}
+pub trait FlagObserved: State {}
 
 /// A release fence that reaches the flag's scope `S` stands between the data and the flag.
 #[diagnostic::on_unimplemented(
@@ -196,9 +232,10 @@ pub trait FlagObserved {}
     note = "rule A4: a relaxed store publishes only behind a release fence (PTX ISA 8.8, third release pattern)",
     note = "call `.fence_release::<Gpu, _>(&mut cta)` first, or use `.send(&mut cta)`, which is a `st.release`"
 )]
-pub trait ReleasedFor<S> {}
+pub trait ReleasedFor<S: Scope>: State {}
 
-impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> ReleasedFor<S> for ReleasedAt<F> {}
+#[diagnostic::do_not_recommend]
+impl<F: Includes<S>, S: Scope> ReleasedFor<S> for ReleasedAt<F> {}
 
 /// `fence.sc` that reaches the flags' scope `S` stands between this side's store and its load of the other side's.
 #[diagnostic::on_unimplemented(
@@ -208,8 +245,9 @@ impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> ReleasedFor<S> for Re
             only `fence.sc` on both sides does (PTX ISA 8.9.3, 8.10.2)",
     note = "call `.fence_sc::<Gpu, _>(&mut cta)` between `announce` and `look`"
 )]
-pub trait SequencedFor<S> {}
-impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> SequencedFor<S> for Sequenced<F> {}
+pub trait SequencedFor<S: Scope>: State {}
+#[diagnostic::do_not_recommend]
+impl<F: Includes<S>, S: Scope> SequencedFor<S> for Sequenced<F> {}
 
 /// What was written through the one address may be read through the other.
 #[diagnostic::on_unimplemented(
@@ -219,24 +257,36 @@ impl<F: crate::scope::Includes<S>, S: crate::scope::Scope> SequencedFor<S> for S
             the other only behind `fence.proxy.alias` (PTX ISA 8.2.2, 8.6)",
     note = "call `.fence_proxy_alias(&mut cta)` between `fill` and `sync`"
 )]
-pub trait VisibleThroughTheAlias {}
+pub trait VisibleThroughTheAlias: State {}
 
-/// A state behind which `fence.proxy.alias` makes sense, and the state `Fenced` that it leads to.
+/// A state behind which `fence.proxy.alias` makes sense.
 #[diagnostic::on_unimplemented(
     message = "`fence.proxy.alias` belongs behind this set's stores, and the array is `{Self}`",
     note = "rule B3: the fence orders the accesses that the same thread made before it; call `.fill(&mut cta, …)` first"
 )]
-pub trait AliasFence<Fenced> {}
-impl AliasFence<WrittenAliased> for Written {}
+pub trait AliasFence: State {
+    /// The state that the fence leads to.
+    type Fenced: State;
+}
+impl AliasFence for Written {
+    type Fenced = WrittenAliased;
+}
 
-/// What the set's barrier makes of the state.
+/// A state of an array in which the set's barrier hands something on.
 #[diagnostic::on_unimplemented(
     message = "the set has written nothing that its barrier would hand on: the array is `{Self}`",
     note = "rule A13: `sync` stands between a set's own accesses to its elements and the reads of all of them"
 )]
-pub trait SyncsTo<Next> {}
-impl SyncsTo<Synced> for Written {}
-impl SyncsTo<Aliased> for WrittenAliased {}
+pub trait SyncsTo: State {
+    /// The state that the barrier leads to.
+    type Next: State;
+}
+impl SyncsTo for Written {
+    type Next = Synced;
+}
+impl SyncsTo for WrittenAliased {
+    type Next = Aliased;
+}
 
 /// Copies find the edits of the tensor map.
 #[diagnostic::on_unimplemented(
@@ -246,7 +296,7 @@ impl SyncsTo<Aliased> for WrittenAliased {}
             fence after the edit and an acquire fence before the use (PTX ISA 8.6, membar/fence)",
     note = "call `.fence_release(&mut t)` and `.fence_acquire(&mut t)` between the edit and `load`"
 )]
-pub trait MapVisibleToCopies {}
+pub trait MapVisibleToCopies: State {}
 
 /// The edits of the tensor map were released.
 #[diagnostic::on_unimplemented(
@@ -255,7 +305,7 @@ pub trait MapVisibleToCopies {}
     note = "rule B4: the acquire fence finds what a release fence behind the edit has passed on (PTX ISA 8.6, membar/fence)",
     note = "call `.fence_release(&mut t)` first"
 )]
-pub trait EditsReleased {}
+pub trait EditsReleased: State {}
 
 /// No copy uses the tensor map.
 #[diagnostic::on_unimplemented(
@@ -265,7 +315,7 @@ pub trait EditsReleased {}
             tensormap.replace, cp.async.bulk.tensor)",
     note = "call `.wait_loads(&mut t, &mut loads)`, which waits for every load into the ring"
 )]
-pub trait MapEditable {}
+pub trait MapEditable: State {}
 
 /// What the tensor map loads, it loads into the ring `Tag`.
 #[diagnostic::on_unimplemented(
@@ -273,18 +323,17 @@ pub trait MapEditable {}
     note = "rule B5: one ring's producing end says when all loads through the map have completed",
     note = "call `.wait_loads(&mut t, &mut loads)` before the map serves another ring"
 )]
-pub trait LoadsInto<Tag> {}
+pub trait LoadsInto<Tag>: State + sealed::LoadsInto<Tag> {}
+// The tag is the user's, and so the pair of both is sealed, not the state alone.
+#[diagnostic::do_not_recommend]
+impl<Tag, S: State + sealed::LoadsInto<Tag>> LoadsInto<Tag> for S {}
+impl<Tag> sealed::LoadsInto<Tag> for MapInUse<Tag> {}
+// Those that are not visible have no ring either, and `MapVisibleToCopies` tells that better.
+impl<Tag> sealed::LoadsInto<Tag> for MapEdited {}
+impl<Tag> sealed::LoadsInto<Tag> for MapReleased {}
+impl<Tag> sealed::LoadsInto<Tag> for MapReady {}
 #[diagnostic::do_not_recommend]
 impl<Tag> MapVisibleToCopies for MapInUse<Tag> {}
-#[diagnostic::do_not_recommend]
-impl<Tag> LoadsInto<Tag> for MapInUse<Tag> {}
-// Those that are not visible have no ring either, and `MapVisibleToCopies` tells that better.
-#[diagnostic::do_not_recommend]
-impl<Tag> LoadsInto<Tag> for MapEdited {}
-#[diagnostic::do_not_recommend]
-impl<Tag> LoadsInto<Tag> for MapReleased {}
-#[diagnostic::do_not_recommend]
-impl<Tag> LoadsInto<Tag> for MapReady {}
 
 /// No `cp.async` into the region is under way.
 #[diagnostic::on_unimplemented(
@@ -294,14 +343,14 @@ impl<Tag> LoadsInto<Tag> for MapReady {}
             threads behind a barrier after that (PTX ISA, cp.async.wait_group)",
     note = "call `.wait_copies(&mut set)` first"
 )]
-pub trait CopiesLanded {}
+pub trait CopiesLanded: State {}
 
 /// `cp.async` copies are under way.
 #[diagnostic::on_unimplemented(
     message = "no `cp.async` copies into this region are under way: it is `{Self}`",
     note = "rule B8: `wait_copies` follows `copy`"
 )]
-pub trait CopiesUnderWay {}
+pub trait CopiesUnderWay: State {}
 
 /// Every thread of the set may read every element.
 #[diagnostic::on_unimplemented(
@@ -310,7 +359,7 @@ pub trait CopiesUnderWay {}
     note = "rule A13: two threads touch the same plain element only with their barrier between (PTX ISA 8.9.4)",
     note = "call `.sync(&mut set)` first, or hand the region over with `publish`"
 )]
-pub trait VisibleToTheSet {}
+pub trait VisibleToTheSet: State {}
 
 /// Threads may read the region although the ring is drained by `Drain`.
 #[diagnostic::on_unimplemented(
@@ -320,7 +369,7 @@ pub trait VisibleToTheSet {}
             instructions drain goes back without one (PTX ISA 8.6, 9.7.13.4)",
     note = "drain the ring `ByThreads`, or read what the matrix instructions computed"
 )]
-pub trait ThreadsReadWhereDrained<Drain> {}
+pub trait ThreadsReadWhereDrained<Drain: Way>: State {}
 
 /// Nothing is left in the region for this holder to read: it was just handed over to be filled.
 #[diagnostic::on_unimplemented(
@@ -330,7 +379,7 @@ pub trait ThreadsReadWhereDrained<Drain> {}
     note = "the producer's end hands out empty stages: `producer.acquire(&mut set)`; an array that a lock guards is written before \
             `.sync(&mut set)`, or behind `.reopen(&mut set)`"
 )]
-pub trait Writable {}
+pub trait Writable: State {}
 
 /// The peers may not read the region of an exchange: they have read what it held, or it was never handed to them.
 #[diagnostic::on_unimplemented(
@@ -340,7 +389,7 @@ pub trait Writable {}
             them; a second barrier says that they have read (PTX ISA 8.9, *barrier.cluster*)",
     note = "after `.wait(&mut cta)`, call `.reopen(&mut cta)`, which is that barrier, and fill what it returns"
 )]
-pub trait WritableBesidePeers {}
+pub trait WritableBesidePeers: State {}
 
 /// No thread has written to the region since it was handed over.
 #[diagnostic::on_unimplemented(
@@ -350,7 +399,7 @@ pub trait WritableBesidePeers {}
             elements of another thread",
     note = "take a stage for each: `producer.acquire(&mut set)`"
 )]
-pub trait Untouched {}
+pub trait Untouched: State {}
 
 /// What stands in the region may be read through `Next` once it is handed over.
 #[diagnostic::on_unimplemented(
@@ -359,7 +408,7 @@ pub trait Untouched {}
     note = "rule B1: each thread that wrote runs `fence.proxy.async` before the hand-over (PTX ISA 8.6, 9.7.13.4)",
     note = "call `.fence_proxy_async(&mut set)` between the last store and this call"
 )]
-pub trait HandsOnTo<Next> {}
+pub trait HandsOnTo<Next: Way>: State {}
 
 /// The region may be filled through `Next` once it is handed back.
 #[diagnostic::on_unimplemented(
@@ -369,7 +418,7 @@ pub trait HandsOnTo<Next> {}
             9.7.13.4)",
     note = "call `.fence_proxy_async(&mut set)` between the last load and this call"
 )]
-pub trait HandsBackTo<Next> {}
+pub trait HandsBackTo<Next: Way>: State {}
 
 /// No matrix instruction reads the region any more, as far as this hand-over goes.
 #[diagnostic::on_unimplemented(
@@ -381,14 +430,14 @@ pub trait HandsBackTo<Next> {}
     note = "rule E3: `wgmma` reads the stage until a `wgmma.wait_group` covers its group (PTX ISA 9.7.15.7.3): pass the stage to \
             `product.commit_group(&mut wg, stage)`, and release what `wait_group` gives back"
 )]
-pub trait ReadsEnded {}
+pub trait ReadsEnded: State {}
 
 /// Matrix instructions read the region, so that a commit can release it.
 #[diagnostic::on_unimplemented(
     message = "no matrix instruction reads this stage: it is `{Self}`",
     note = "rule D6: `release_by_commit` hands back what `mma` has read; a stage read by threads is handed back by `release`"
 )]
-pub trait ReadByMatrix {}
+pub trait ReadByMatrix: State {}
 
 /// No bulk copy reads the region any more.
 #[diagnostic::on_unimplemented(
@@ -398,11 +447,11 @@ pub trait ReadByMatrix {}
             committed it, and the set's barrier (PTX ISA 9.7.9.25.3)",
     note = "call `.wait_group_read(&mut set)` first"
 )]
-pub trait SourceFree {}
+pub trait SourceFree: State {}
 
 /// A state in which a staging buffer can end, and whether a bulk store may still read it.
 #[doc(hidden)]
-pub trait EndsStaging {
+pub trait EndsStaging: State {
     #[doc(hidden)]
     const IN_FLIGHT: bool;
 }
@@ -421,7 +470,7 @@ impl EndsStaging for InFlight {
     message = "no bulk store of this staging buffer is under way: it is `{Self}`",
     note = "rule B11: `wait_group_read` follows `store`"
 )]
-pub trait StoreInFlight {}
+pub trait StoreInFlight: State {}
 
 /// The matrix instructions that write the accumulator have completed.
 #[diagnostic::on_unimplemented(
@@ -431,7 +480,7 @@ pub trait StoreInFlight {}
             observed; `mma` and `ld` are never a pipelined pair, not even back to back in one thread (PTX ISA 9.7.16.6.2)",
     note = "call `.commit(&mut t)` in the issuing thread, and read what the consumer's `wait(&mut wg)` returns"
 )]
-pub trait MmaCompleted {}
+pub trait MmaCompleted: State {}
 
 /// `tcgen05.fence::after_thread_sync` stands between the wait and what follows.
 #[diagnostic::on_unimplemented(
@@ -440,7 +489,7 @@ pub trait MmaCompleted {}
     note = "rule D1: a wait on an mbarrier does not order later asynchronous tcgen05 instructions behind it (PTX ISA 9.7.16.6.4)",
     note = "call `.fence_after_thread_sync(&mut wg)` between `wait` and this call"
 )]
-pub trait AfterThreadSync {}
+pub trait AfterThreadSync: State {}
 
 /// The loads of the accumulator have ended.
 #[diagnostic::on_unimplemented(
@@ -450,14 +499,14 @@ pub trait AfterThreadSync {}
             `tcgen05.wait::ld` (PTX ISA 9.7.16.8.5)",
     note = "call `.wait_ld(&mut wg)`, which returns the accumulator and the values"
 )]
-pub trait LoadsEnded {}
+pub trait LoadsEnded: State {}
 
 /// A load is under way.
 #[diagnostic::on_unimplemented(
     message = "no `tcgen05.ld` is under way: the accumulator is `{Self}`",
     note = "rule D3: `wait_ld` follows `ld`"
 )]
-pub trait LoadUnderWay {}
+pub trait LoadUnderWay: State {}
 
 /// The stores to the accumulator have ended.
 #[diagnostic::on_unimplemented(
@@ -467,14 +516,14 @@ pub trait LoadUnderWay {}
             warp that stored (PTX ISA 9.7.16.8.5)",
     note = "call `.wait_st(&mut wg)` between the store and this call"
 )]
-pub trait StoresEnded {}
+pub trait StoresEnded: State {}
 
 /// A store is under way.
 #[diagnostic::on_unimplemented(
     message = "no `tcgen05.st` is under way: the accumulator is `{Self}`",
     note = "rule D4: `wait_st` follows `st`"
 )]
-pub trait StoreUnderWay {}
+pub trait StoreUnderWay: State {}
 
 /// `tcgen05.fence::before_thread_sync` stands between the loads and the hand-over.
 #[diagnostic::on_unimplemented(
@@ -483,14 +532,14 @@ pub trait StoreUnderWay {}
     note = "rule D2: tensor memory is handed to another thread behind `tcgen05.fence::before_thread_sync` (PTX ISA 9.7.16.6.4)",
     note = "call `.fence_before_thread_sync(&mut wg)` between the last `wait_ld` and this call"
 )]
-pub trait BeforeThreadSync {}
+pub trait BeforeThreadSync: State {}
 
 /// The accumulator is this thread's to write.
 #[diagnostic::on_unimplemented(
     message = "this accumulator is not the producer's to write: it is `{Self}`",
     note = "rules D2 and D5: matrix instructions write what `producer.acquire(&mut t)` handed out, until `commit`"
 )]
-pub trait MatrixWritable {}
+pub trait MatrixWritable: State {}
 
 /// `wgmma.fence` stands between the threads' last access to the registers and what follows.
 #[diagnostic::on_unimplemented(
@@ -500,7 +549,7 @@ pub trait MatrixWritable {}
             9.7.15.7.1)",
     note = "call `.fence(&mut wg)` on the product first, or `.fence_with(&mut wg, a)` where A is in registers"
 )]
-pub trait FencedForWgmma {}
+pub trait FencedForWgmma: State {}
 
 /// No instruction under way uses the registers.
 #[diagnostic::on_unimplemented(
@@ -510,14 +559,14 @@ pub trait FencedForWgmma {}
             not between `wgmma.fence` and the instruction (PTX ISA 9.7.15.7.1, 9.7.15.7.3)",
     note = "call `.commit_group(&mut wg, stage)` and `.wait_group::<0, _>(&mut wg)`, which gives the product and the stages back"
 )]
-pub trait RegistersSettled {}
+pub trait RegistersSettled: State {}
 
 /// Instructions have been issued that belong to no group yet.
 #[diagnostic::on_unimplemented(
     message = "no `wgmma.mma_async` of this product waits for its group: it is `{Self}`",
     note = "rule E2: `commit_group` follows `mma_async`"
 )]
-pub trait HasIssued {}
+pub trait HasIssued: State {}
 
 /// Groups are under way, and nothing that belongs to none.
 #[diagnostic::on_unimplemented(
@@ -527,14 +576,14 @@ pub trait HasIssued {}
             9.7.15.7.2)",
     note = "call `.commit_group(&mut wg, stage)` first"
 )]
-pub trait HasCommitted {}
+pub trait HasCommitted: State {}
 
 /// The stage may be an operand of `wgmma`.
 #[diagnostic::on_unimplemented(
     message = "this stage is not handed over to be read: it is `{Self}`",
     note = "rules B6 and C5: `wgmma` reads what the consumer's `wait(&mut wg)` handed out"
 )]
-pub trait ReadableByWgmma {}
+pub trait ReadableByWgmma: State {}
 
 /// This thread has arrived on the cluster's barrier and may wait.
 #[diagnostic::on_unimplemented(
@@ -544,7 +593,7 @@ pub trait ReadableByWgmma {}
             barrier.cluster)",
     note = "call `.arrive(&mut cta)` first"
 )]
-pub trait HasArrivedAtTheCluster {}
+pub trait HasArrivedAtTheCluster: State {}
 
 /// A release that reaches the cluster stands between the data and a relaxed arrival.
 #[diagnostic::on_unimplemented(
@@ -553,7 +602,7 @@ pub trait HasArrivedAtTheCluster {}
     note = "rule F2: `barrier.cluster.arrive.relaxed` publishes nothing by itself (PTX ISA, barrier.cluster; 8.8)",
     note = "call `.fence_release::<Cluster, _>(&mut cta)` first, or use `.arrive(&mut cta)`, which releases"
 )]
-pub trait ReleasedToTheCluster {}
+pub trait ReleasedToTheCluster: State {}
 
 /// Every peer has started and published its region.
 #[diagnostic::on_unimplemented(
@@ -563,7 +612,7 @@ pub trait ReleasedToTheCluster {}
             exit, before which no peer ends (PTX ISA 5.1.6, barrier.cluster)",
     note = "call `.arrive(&mut cta)` and `.wait(&mut cta)` first"
 )]
-pub trait VisibleToTheCluster {}
+pub trait VisibleToTheCluster: State {}
 
 /// No arrival on the cluster's barrier waits for its wait.
 #[diagnostic::on_unimplemented(
@@ -572,7 +621,7 @@ pub trait VisibleToTheCluster {}
     note = "rule F2: each arrival has its wait before the next arrival or the exit (PTX ISA, barrier.cluster)",
     note = "call `.wait(&mut cta)` first"
 )]
-pub trait NotAwaited {}
+pub trait NotAwaited: State {}
 
 /// This thread has arrived on the barrier and may wait for its phase.
 #[diagnostic::on_unimplemented(
@@ -580,7 +629,7 @@ pub trait NotAwaited {}
     note = "rules C3 and C10: one arrival, then one observed phase, then the next arrival (PTX ISA 9.7.13.15)",
     note = "call `.arrive(&mut cta)` first"
 )]
-pub trait HasArrived {}
+pub trait HasArrived: State {}
 
 /// This thread may arrive: it has observed the phase before.
 #[diagnostic::on_unimplemented(
@@ -588,12 +637,19 @@ pub trait HasArrived {}
     note = "rule C10: a thread arrives on phase k+1 only after it has observed phase k (PTX ISA 9.7.13.15)",
     note = "call `.wait(&mut cta)` first"
 )]
-pub trait MayArrive {}
+pub trait MayArrive: State {}
 
+/// Each line is a state and what holds in it; with that it is a state.
 macro_rules! facts {
-    ($($state:ident: $($fact:ident $(<$($path:ident),+>)?)+;)*) => {$(
-        $(facts!(@one $state $fact $(<$($path),+>)?);)+
+    ($($state:ident: $($fact:ident $(<$($path:ident),+>)?)*;)*) => {$(
+        facts!(@state [] $state);
+        $(facts!(@one $state $fact $(<$($path),+>)?);)*
     )*};
+    (@state [$($parameter:ident)*] $state:ty) => {
+        impl<$($parameter)*> sealed::State for $state {}
+        #[diagnostic::do_not_recommend]
+        impl<$($parameter)*> State for $state {}
+    };
     (@one $state:ident $fact:ident) => {
         // The list of all states would bury what the fact itself says.
         #[diagnostic::do_not_recommend]
@@ -626,7 +682,9 @@ facts! {
     ClusterArrived: HasArrivedAtTheCluster;
     Handed: PollConfirmed FillCompleted Acquired Writable HasContents;
 
+    WrittenAliased: ;
     Aliased: VisibleToTheSet VisibleThroughTheAlias;
+    Wanted: ;
     MapEdited: MapEditable;
     MapReleased: MapEditable EditsReleased;
     MapReady: MapEditable MapVisibleToCopies;
@@ -643,31 +701,38 @@ facts! {
     Storing: MmaCompleted AfterThreadSync LoadsEnded StoreUnderWay BeforeThreadSync;
     Released: MmaCompleted LoadsEnded StoresEnded BeforeThreadSync;
 }
+facts! { @state [F] Sequenced<F> }
+facts! { @state [F] ReleasedAt<F> }
+facts! { @state [Tag] MapInUse<Tag> }
 
-/// A state behind which `fence.proxy.async` makes sense, and the state `Fenced` that it leads to.
-///
-/// # Safety
-/// Every fact about `Fenced` holds behind the fence.
+/// A state behind which `fence.proxy.async` makes sense.
 #[diagnostic::on_unimplemented(
     message = "`fence.proxy.async` belongs behind this set's ordinary accesses, and the region is `{Self}`",
     note = "rules B1 and B2: the fence orders the accesses that the same thread made before it"
 )]
-pub unsafe trait ProxyFence<Fenced> {}
-// SAFETY: by the table above.
-unsafe impl ProxyFence<WrittenFenced> for Written {}
-// SAFETY: by the table above.
-unsafe impl ProxyFence<WrittenFenced> for Copied {}
-// SAFETY: by the table above.
-unsafe impl ProxyFence<WrittenFenced> for Synced {}
-// SAFETY: by the table above.
-unsafe impl ProxyFence<ReadFenced> for Full {}
+pub trait ProxyFence: State {
+    /// The state that the fence leads to.
+    type Fenced: State;
+}
+impl ProxyFence for Written {
+    type Fenced = WrittenFenced;
+}
+impl ProxyFence for Copied {
+    type Fenced = WrittenFenced;
+}
+impl ProxyFence for Synced {
+    type Fenced = WrittenFenced;
+}
+impl ProxyFence for Full {
+    type Fenced = ReadFenced;
+}
 
 /// A state of an array in which each thread has touched its own elements at most, and what makes them everybody's.
 #[diagnostic::on_unimplemented(
     message = "this array is not this set's own: it is `{Self}`",
     note = "rule A13: `sync` stands between the set's own accesses to its elements and the reads of all of them"
 )]
-pub trait OpensToTheSet {
+pub trait OpensToTheSet: State {
     /// Whether the set's barrier has to stand between.
     #[doc(hidden)]
     const BARRIER: bool;

@@ -40,7 +40,7 @@ use crate::global::{BehindTheWait, GlobalPtr, ReadOnly, ReceiveParam, TensorMap}
 use crate::launch::{KernelParam, Params};
 use crate::protocol;
 use crate::ptx;
-use crate::tile::Element;
+use crate::tile::{BulkTile, Element};
 use crate::token::{Marks, Set, StaysWithItsThreads, sealed};
 
 /// Witness that the grids that this one depends on have completed, and that what they wrote is visible to this thread of
@@ -106,59 +106,64 @@ impl<P: MayDepend> Dependent<P> {
         previous: &W,
     ) -> P::Behind {
         let _ = previous;
-        self.0.behind()
+        // SAFETY: by the witness.
+        unsafe { self.0.behind() }
     }
 }
 
 /// A parameter that grids before this one may be using.
-pub trait MayDepend {
+pub trait MayDepend: ReceiveParam {
     /// What it is behind the wait: the parameter, which says where it matters that it was written during the launch (rule
     /// A10).
     type Behind;
+    /// # Safety
+    /// 1. The grids before this one have completed, as this thread has seen.
     #[doc(hidden)]
-    fn behind(self) -> Self::Behind;
+    unsafe fn behind(self) -> Self::Behind;
 }
 
 impl<T: Element> MayDepend for ReadOnly<T> {
     type Behind = ReadOnly<T, BehindTheWait>;
     #[inline(always)]
-    fn behind(self) -> Self::Behind {
+    unsafe fn behind(self) -> Self::Behind {
         self.behind_the_wait()
     }
 }
 
-impl<T, const FROM: u32, const TO: u32, S> MayDepend for protocol::Mailbox<T, FROM, TO, S> {
+impl<T: Element, const FROM: u32, const TO: u32, S> MayDepend
+    for protocol::Mailbox<T, FROM, TO, S>
+{
     type Behind = Self;
     #[inline(always)]
-    fn behind(self) -> Self {
+    unsafe fn behind(self) -> Self {
         self
     }
 }
 
 macro_rules! as_they_are {
-    ($(($($parameter:ident),*) $t:ty;)*) => {$(
-        impl<$($parameter),*> MayDepend for $t {
+    ($(($parameter:ident: $bound:ident, $other:ident) $t:ty;)*) => {$(
+        impl<$parameter: $bound, $other> MayDepend for $t {
             type Behind = Self;
             #[inline(always)]
-            fn behind(self) -> Self {
+            unsafe fn behind(self) -> Self {
                 self
             }
         }
     )*};
 }
 as_they_are! {
-    (T, O) GlobalPtr<T, O>;
-    (T, A) TensorMap<T, A>;
-    (T, S) protocol::SpinLock<T, S>;
-    (T, S) protocol::TicketLock<T, S>;
-    (T, S) protocol::RwLock<T, S>;
-    (T, S) protocol::Dekker<T, S>;
-    (T, S) protocol::Semaphore<T, S>;
-    (T, S) protocol::LastArrival<T, S>;
-    (T, S) protocol::Once<T, S>;
-    (T, S) protocol::GridExchange<T, S>;
-    (T, S) protocol::SeqLock<T, S>;
-    (T, S) protocol::Queue<T, S>;
+    (T: Element, O) GlobalPtr<T, O>;
+    (T: BulkTile, A) TensorMap<T, A>;
+    (T: Element, S) protocol::SpinLock<T, S>;
+    (T: Element, S) protocol::TicketLock<T, S>;
+    (T: Element, S) protocol::RwLock<T, S>;
+    (T: Element, S) protocol::Dekker<T, S>;
+    (T: Element, S) protocol::Semaphore<T, S>;
+    (T: Element, S) protocol::LastArrival<T, S>;
+    (T: Element, S) protocol::Once<T, S>;
+    (T: Element, S) protocol::GridExchange<T, S>;
+    (T: Element, S) protocol::SeqLock<T, S>;
+    (T: Element, S) protocol::Queue<T, S>;
 }
 
 // SAFETY: the parameter itself.

@@ -55,7 +55,7 @@ use crate::scope::{Cluster, WithinCluster};
 use crate::sem::{Acquire, Release};
 use crate::shared_access::{check, read};
 use crate::tile::{Element, Elements, Linear, StageData};
-use crate::token::{Brand, Marks, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Brand, Marks, SameSet, Set, StaysWithItsThreads, sealed};
 
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;
@@ -170,7 +170,7 @@ impl ReachesPeers for Cluster {}
             returns no state to wait for (PTX ISA, mbarrier.try_wait, mbarrier.arrive)",
     note = "wait for what the peer arrives on here: `giving.acquire(&mut set)` returns when the peer has released a stage"
 )]
-pub trait BarrierOfThisCta {}
+pub trait BarrierOfThisCta: sealed::Sealed {}
 
 /// A stage in the shared memory of another CTA while this one fills it.
 #[must_use = "a stage that is not handed on stops the relay"]

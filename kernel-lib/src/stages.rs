@@ -44,6 +44,7 @@ mod slot;
 use core::marker::PhantomData;
 
 use crate::layout::Field;
+use crate::path::Way;
 pub use crate::path::{ByBulk, ByMma, ByPairMma, ByThreads, ByWgmma};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -80,7 +81,7 @@ pub trait Ring: sealed::Sealed + 'static {
 }
 
 /// A way to fill a stage.
-pub trait Fill: sealed::Sealed + 'static {
+pub trait Fill: Way {
     /// What ending the producer proves: nothing is needed where threads fill.
     #[doc(hidden)]
     type Closed<'k, Tag>: RoleReturn + crate::layout::Proof;
@@ -90,7 +91,7 @@ pub trait Fill: sealed::Sealed + 'static {
 }
 
 /// A way to drain a stage.
-pub trait Drain: sealed::Sealed + 'static {
+pub trait Drain: Way {
     /// Whether an asynchronous operation arrives on the empty barrier.
     #[doc(hidden)]
     const ASYNCHRONOUS: bool = false;
@@ -104,7 +105,21 @@ pub trait Drain: sealed::Sealed + 'static {
     /// warpgroup, where threads have read nothing that a barrier would have to bring together.
     #[doc(hidden)]
     const ARRIVALS: u32 = 1;
+    /// What a stage that threads hand back has to be ready for, in a ring that `F` fills.
+    #[doc(hidden)]
+    type Refill<F: Fill>: Way;
 }
+
+/// A way to drain after which the threads that hold a stage may hand it back themselves.
+#[diagnostic::on_unimplemented(
+    message = "a stage that a pair of CTAs multiplies is not handed back by its threads: the ring is drained `{Self}`",
+    label = "only the pair's commit hands it back",
+    note = "rule D6: instructions of rank 0 read the stages of both CTAs, and the commit behind them hands both back (PTX ISA 9.7.16.10.1)",
+    note = "rules C9 and B6: with a thread's arrival the empty barrier would count two for one phase, of the thread and of the commit; and the \
+            barrier by which rank 1 says that its stage is full would miss a phase, so that rank 0 multiplies before the stage is filled",
+    note = "multiply the stage, in both CTAs: `acc.mma(&mut t, stage)`; what is not to be multiplied is not loaded either"
+)]
+pub trait ThreadsHandBack: Drain {}
 
 /// The way to drain a ring that the instructions `By` need.
 #[diagnostic::on_unimplemented(
@@ -113,13 +128,8 @@ pub trait Drain: sealed::Sealed + 'static {
     note = "rule D6: what reads a stage decides on which barrier, of which CTA, hands it back, so the ring says it in the layout",
     note = "declare the ring as `Stages<N, Data, Fill, {By}>`"
 )]
-pub trait DrainsLike<By>: Drain {}
+pub trait DrainsLike<By: Way>: Drain {}
 
-impl sealed::Sealed for ByThreads {}
-impl sealed::Sealed for ByBulk {}
-impl sealed::Sealed for ByMma {}
-impl sealed::Sealed for ByPairMma {}
-impl sealed::Sealed for ByWgmma {}
 impl Fill for ByThreads {
     type Closed<'k, Tag> = ();
     const ASYNCHRONOUS: bool = false;
@@ -130,17 +140,28 @@ impl Fill for ByBulk {
 }
 impl Drain for ByThreads {
     const GENERIC: bool = true;
+    type Refill<F: Fill> = F;
 }
 impl Drain for ByMma {
     const ASYNCHRONOUS: bool = true;
+    type Refill<F: Fill> = F;
 }
 impl Drain for ByPairMma {
     const ASYNCHRONOUS: bool = true;
     const PAIR: bool = true;
+    // Threads hand none back, which `ThreadsHandBack` tells better than a fence that would be missing.
+    type Refill<F: Fill> = ByThreads;
 }
 impl Drain for ByWgmma {
     const ARRIVALS: u32 = 4;
+    type Refill<F: Fill> = F;
 }
+#[diagnostic::do_not_recommend]
+impl ThreadsHandBack for ByThreads {}
+#[diagnostic::do_not_recommend]
+impl ThreadsHandBack for ByMma {}
+#[diagnostic::do_not_recommend]
+impl ThreadsHandBack for ByWgmma {}
 #[diagnostic::do_not_recommend]
 impl DrainsLike<ByMma> for ByMma {}
 #[diagnostic::do_not_recommend]
@@ -161,6 +182,11 @@ impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> 
         require(
             D::CTAS == 1 || F::ASYNCHRONOUS,
             "only bulk copies fill the stages of all CTAs of a cluster: fill the ring `ByBulk`",
+        );
+        require(
+            !R::PAIR || F::ASYNCHRONOUS,
+            "rule B1: instructions of one CTA of a pair read the stages of both, and behind stores of threads `fence.proxy.async` would have to \
+             stand in both CTAs: fill the ring `ByBulk`",
         );
         D::CTAS
     };

@@ -102,13 +102,13 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// # PTX
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
-    pub fn fence_proxy_async<U, Fenced>(
+    pub fn fence_proxy_async<U>(
         self, // B1: the stores are fenced; go on with the buffer that this returns
         set: &mut U,
-    ) -> StagingBuffer<'k, Tag, T, S, Fenced>
+    ) -> StagingBuffer<'k, Tag, T, S, State::Fenced>
     where
         U: SameSet<S>,
-        State: ProxyFence<Fenced>,
+        State: ProxyFence,
     {
         let _ = set;
         ptx::fence::fence_proxy_async_in::<SharedCta>();
@@ -212,7 +212,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
 }
 
 /// What a set has read and can hand back behind its barrier: a stage, or an accumulator.
-pub trait HandBack<S>: sealed::Sealed {
+pub trait HandBack<S: Set>: sealed::Sealed {
     /// Gives it up, in every thread of the set; the leader then calls what this returns.
     ///
     /// # Safety

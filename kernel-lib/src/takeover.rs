@@ -67,7 +67,9 @@ use crate::ptx::{fence, ld, mbarrier, shared, sreg};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Relaxed, Release};
-use crate::token::{Brand, Finished, Marks, SameSet, Set, SingleThread, StaysWithItsThreads};
+use crate::token::{
+    Brand, Finished, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
+};
 
 /// Bytes of an answer.
 const ANSWER: u32 = 16;
@@ -146,7 +148,8 @@ impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     where
         TupleOfFollowersRuleC9: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
     {
-        (Asker::new(self.base, Cursor::start()), TupleOfFollowersRuleC9::of(self.base))
+        // SAFETY: a claimed field's place, and its ends are handed out here, once.
+        (Asker::new(self.base, Cursor::start()), unsafe { TupleOfFollowersRuleC9::at(self.base) })
     }
 }
 
@@ -156,29 +159,33 @@ impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     note = "rule C9: each answer is handed back by as many arrivals as the field `Takeover<DEPTH, FOLLOWERS>` says: take a tuple of that \
             many followers (one to four), and let each set of threads that needs the tiles have one"
 )]
+#[expect(
+    private_bounds,
+    reason = "followers come from `split`, and which tuples are theirs no other crate says"
+)]
 pub trait Followers<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>:
-    tuples::Sealed
+    At<'k, Tag, DEPTH, FOLLOWERS, CTAS>
 {
-    #[doc(hidden)]
-    fn of(base: Addr<SharedCta>) -> Self;
 }
 
-/// Seals the tuples of followers.
-mod tuples {
-    pub trait Sealed {}
+/// Makes the followers of the takeover at an address: for each tuple, and not for a tuple of another takeover's.
+pub(crate) trait At<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> {
+    /// # Safety
+    /// 1. `base` is the place of the field `Tag`, claimed, and this is called once in each thread.
+    unsafe fn at(base: Addr<SharedCta>) -> Self;
 }
 
 macro_rules! followers {
     ($($count:literal ($($set:ident),*);)*) => {$(
-        impl<'k, Tag, $($set,)* const DEPTH: u32, const CTAS: u32> tuples::Sealed
-            for ($(Follower<'k, Tag, $set, DEPTH, $count, CTAS>,)*)
-        {
-        }
         impl<'k, Tag, $($set: Set,)* const DEPTH: u32, const CTAS: u32> Followers<'k, Tag, DEPTH, $count, CTAS>
             for ($(Follower<'k, Tag, $set, DEPTH, $count, CTAS>,)*)
         {
+        }
+        impl<'k, Tag, $($set: Set,)* const DEPTH: u32, const CTAS: u32> At<'k, Tag, DEPTH, $count, CTAS>
+            for ($(Follower<'k, Tag, $set, DEPTH, $count, CTAS>,)*)
+        {
             #[inline(always)]
-            fn of(base: Addr<SharedCta>) -> Self {
+            unsafe fn at(base: Addr<SharedCta>) -> Self {
                 ($(Follower::<'k, Tag, $set, DEPTH, $count, CTAS>::new(base, Cursor::start()),)*)
             }
         }
@@ -197,6 +204,9 @@ pub enum Granted {}
 pub enum Asked {}
 /// The last request failed: no cluster is left.
 pub enum Refused {}
+impl sealed::Sealed for Granted {}
+impl sealed::Sealed for Asked {}
+impl sealed::Sealed for Refused {}
 
 /// The thread may ask for a cluster.
 #[diagnostic::on_unimplemented(
@@ -206,7 +216,7 @@ pub enum Refused {}
             answer to the one before it, and the answer that fails ends them (PTX ISA, clusterlaunchcontrol.try_cancel)",
     note = "call `.answer(&mut t)`, and `ask` again with what `Ok` holds; what `Err` holds is ended by `.finish(&mut t)`"
 )]
-pub trait MayAsk {}
+pub trait MayAsk: sealed::Sealed {}
 impl MayAsk for Granted {}
 
 /// A request is under way.
@@ -214,7 +224,7 @@ impl MayAsk for Granted {}
     message = "no request is under way: the end is `{Self}`",
     note = "rule F8: `answer` waits for what `ask` has begun (PTX ISA, clusterlaunchcontrol.try_cancel)"
 )]
-pub trait HasAsked {}
+pub trait HasAsked: sealed::Sealed {}
 impl HasAsked for Asked {}
 
 /// Nothing is under way, and the followers have been told so.
@@ -225,7 +235,7 @@ impl HasAsked for Asked {}
             clusterlaunchcontrol.try_cancel)",
     note = "ask until `answer` returns `Err`, or call `.ask_until_refused(&mut t)`"
 )]
-pub trait NothingIsLeft {}
+pub trait NothingIsLeft: sealed::Sealed {}
 impl NothingIsLeft for Refused {}
 
 /// The end of a takeover that asks. `Send`, so that it moves into a role.

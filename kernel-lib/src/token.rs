@@ -24,6 +24,7 @@ pub use roles::{
     AtPosition, Role, RolePosition, RoleReturn, RoleSpec, Roles, Thread, Warp, WarpRole, Warpgroup,
     WarpgroupRole, warp, warpgroup,
 };
+pub(crate) use set::Acts;
 pub use set::{FourWarps, SameSet, Set, SingleThread};
 
 /// Makes the lifetime `'k` of one run of one kernel invariant, so that nothing of one kernel fits another.
@@ -82,7 +83,7 @@ fn thread_x() -> u32 {
 
 /// The layout and thread count of a root token, for the entry that `#[baton::kernel]` writes.
 #[doc(hidden)]
-pub trait RootToken<'k>: sealed::Sealed {
+pub trait RootToken<'k>: Set {
     /// The layout before the claim.
     type Layout: Layout;
     /// Threads of the CTA.

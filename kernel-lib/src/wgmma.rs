@@ -84,8 +84,8 @@ mod fragment;
 use core::marker::PhantomData;
 
 pub use self::flight::{
-    Beside, Commits, Continues, FollowedBy, Groups, InGroups, InRegisters, InShared, Open, Opened,
-    ReadTogether, Waits,
+    Beside, Commits, Continues, FollowedBy, Groups, InGroups, InRegisters, InShared, Kind, Open,
+    Opened, ReadTogether, Waits,
 };
 pub use self::fragment::{Fragment, MultipliesFragment, UnderWayWith};
 use crate::float::{bf16, e4m3, e5m2, f16, f16x2};
@@ -145,6 +145,8 @@ pub trait Sums: Copy + sums::Sealed {
 /// Seals the types of registers.
 mod sums {
     pub trait Sealed {}
+    pub trait Array {}
+    impl<R: Sealed, const L: usize> Array for [R; L] {}
 }
 
 macro_rules! sums {
@@ -169,7 +171,7 @@ sums! {
 
 /// Registers of a product of 64 × N: `[f32; N / 2]`, `[i32; N / 2]` where the factors are integers, or `[f16x2; N / 4]` where
 /// f16 is enough.
-pub trait Registers: Copy {
+pub trait Registers: Copy + sums::Array {
     /// All zero.
     #[doc(hidden)]
     const ZERO: Self;
@@ -264,7 +266,8 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         // covers the group, or not at all.
         self.values = unsafe { R::Data::issue(self.values, stage.data(), self.started) };
         self.started = true;
-        (self.become_state(Flight::open), stage.become_state())
+        // SAFETY: just issued.
+        (self.become_state(|flight| unsafe { flight.open() }), stage.become_state())
     }
 
     /// Makes a group of what was issued; `read` are the stages that it reads.
@@ -286,7 +289,8 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         let _ = warpgroup;
         // SAFETY: all threads of the warpgroup are here, by the token.
         unsafe { ptx::wgmma::commit_group() };
-        self.become_state(|flight| flight.commit(read))
+        // SAFETY: just committed. What reads `read` was issued before, so it is in this group or in an older one.
+        self.become_state(|flight| unsafe { flight.commit(read) })
     }
 
     /// Waits until at most the newest `N` groups are incomplete, and gives back what the others read: of each its stage, or
@@ -395,7 +399,7 @@ factors! {
 pub unsafe trait Multiplies<D> {
     /// The kind of the instructions.
     #[doc(hidden)]
-    type Kind;
+    type Kind: Kind;
     /// # Safety
     /// 1. All threads of a warpgroup call it, with registers that are the instructions' since a fence, for a stage whose
     ///    contents the async proxy may read until a wait covers the group.

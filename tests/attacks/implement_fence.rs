@@ -1,9 +1,12 @@
 //! A fence that leads to a state about which everything is true.
 
-use baton::path::{ProxyFence, Written};
+use baton::path::{HasContents, ProxyFence};
 
 enum Anything {}
 
-impl ProxyFence<Anything> for Written {}
+impl HasContents for Anything {}
+impl ProxyFence for Anything {
+    type Fenced = Anything;
+}
 
 fn main() {}

@@ -10,9 +10,6 @@ impl Set for Everybody {
         0
     }
     fn barrier(&mut self) {}
-    fn lead(&mut self, action: impl FnOnce()) {
-        action()
-    }
 }
 
 fn main() {}

@@ -131,7 +131,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
     where
         T: SameSet<S>,
-        State: MmaCompleted + LoadsEnded,
+        State: MmaCompleted + LoadsEnded + StoresEnded,
     {
         let _ = warpgroup;
         ptx::tcgen05::fence_after_thread_sync();
@@ -258,6 +258,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         self, // D2: the accumulator is the producer's now
         warpgroup: &mut T,
     ) where
+        S: Set,
         T: SameSet<S>,
         State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
     {
@@ -271,7 +272,7 @@ impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> sealed::Sealed
     for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
 {
 }
-impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> HandBack<S>
+impl<Tag, S: Set, State, const ROWS: usize, const COLS: usize, V> HandBack<S>
     for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
 where
     State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,

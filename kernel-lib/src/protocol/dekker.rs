@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::{Guarded, Word};
 use crate::dropped::{Hand, LockedArray};
-use crate::held::{HandsOn, Held};
+use crate::held::{GoesOn, Held};
 use crate::path::{Handed, ReleasedAt, Sequenced, SequencedFor, Wanted};
 use crate::ptx;
 use crate::ptx::sreg;
@@ -185,7 +185,7 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
     }
 }
 
-impl<S: Scope> HandsOn for Leave<'_, S> {
+impl<S: Scope> GoesOn for Leave<'_, S> {
     #[inline(always)]
     fn hand_on(&self) {
         self.mine.store::<Release>(0);

@@ -2,7 +2,7 @@
 
 use super::{Guarded, Word};
 use crate::dropped::{Hand, LockedArray};
-use crate::held::{HandsOn, Held};
+use crate::held::{GoesOn, Held};
 use crate::path::Handed;
 use crate::scope::{Gpu, Includes, Scope};
 use crate::sem::{Acquire, Relaxed, Release};
@@ -121,7 +121,7 @@ impl<T: Element, S: Scope> SpinLock<T, S> {
     }
 }
 
-impl<S: Scope> HandsOn for Unlock<S> {
+impl<S: Scope> GoesOn for Unlock<S> {
     #[inline(always)]
     fn hand_on(&self) {
         self.word.store::<Release>(0);
@@ -158,7 +158,7 @@ impl<T: Element, S: Scope> TicketLock<T, S> {
     }
 }
 
-impl<S: Scope> HandsOn for UnlockTicket<S> {
+impl<S: Scope> GoesOn for UnlockTicket<S> {
     #[inline(always)]
     fn hand_on(&self) {
         self.serving.store::<Release>(self.ticket.wrapping_add(1));

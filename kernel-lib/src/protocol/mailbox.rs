@@ -20,7 +20,7 @@ use super::Guarded;
 use super::{DeviceSliceMut, KernelParam, Params, SyncWords};
 use crate::global::{ReceiveParam, read_global, write_global};
 use crate::path::{
-    Acquired, Awaited, Empty, FlagObserved, Full, ObservedRelaxed, ReleasedAt, ReleasedFor,
+    Acquired, Awaited, Empty, FlagObserved, Full, ObservedRelaxed, ReleasedAt, ReleasedFor, State,
     Writable, Written,
 };
 use crate::ptx;
@@ -254,7 +254,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     message = "there is no message to send: the outbox is `{Self}`",
     note = "rule A1: the receiver reads every element; write them with `.fill(&mut cta, |index| …)` first"
 )]
-pub trait HasMessage {}
+pub trait HasMessage: State {}
 impl HasMessage for Written {}
 
 impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {

@@ -2,7 +2,7 @@
 
 use super::{Guarded, Word};
 use crate::dropped::{Hand, LockedArray};
-use crate::held::{HandsOn, Held};
+use crate::held::{GoesOn, Held};
 use crate::path::{Full, Handed};
 use crate::scope::{Gpu, Includes, Scope};
 use crate::sem::{Acquire, Relaxed, Release};
@@ -117,7 +117,7 @@ impl<T: Element, S: Scope> RwLock<T, S> {
     }
 }
 
-impl<S: Scope> HandsOn for UnlockRead<S> {
+impl<S: Scope> GoesOn for UnlockRead<S> {
     #[inline(always)]
     fn hand_on(&self) {
         self.word.red_add::<Release>(LEAVE);
@@ -128,7 +128,7 @@ impl<S: Scope> HandsOn for UnlockRead<S> {
     }
 }
 
-impl<S: Scope> HandsOn for UnlockWrite<S> {
+impl<S: Scope> GoesOn for UnlockWrite<S> {
     #[inline(always)]
     fn hand_on(&self) {
         // Readers that found the writer are counted for a moment: their counts stay.

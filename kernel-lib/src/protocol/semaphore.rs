@@ -2,7 +2,7 @@
 
 use super::{Guarded, Word};
 use crate::dropped::{Hand, Turn};
-use crate::held::{HandsOn, Held};
+use crate::held::{GoesOn, Held};
 use crate::path::Handed;
 use crate::ptx::sreg;
 use crate::scope::{Gpu, Includes, Scope};
@@ -93,7 +93,7 @@ impl<T: Element, C: Set, State, S> Held<T, C, State, Pass<S>> {
     }
 }
 
-impl<S: Scope> HandsOn for Pass<S> {
+impl<S: Scope> GoesOn for Pass<S> {
     #[inline(always)]
     fn hand_on(&self) {
         self.word.store::<Release>(self.turn + 1);

@@ -42,7 +42,8 @@ pub enum NoComplete {}
             (PTX ISA, mbarrier.pending_count)",
     note = "arrive with `arrive_no_complete` or `arrive_drop_no_complete`, which must not complete the phase"
 )]
-pub trait CountsPending {}
+pub trait CountsPending: sealed::Sealed {}
+impl sealed::Sealed for NoComplete {}
 impl CountsPending for NoComplete {}
 
 impl State<NoComplete> {

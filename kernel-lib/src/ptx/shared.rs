@@ -64,7 +64,8 @@ pub unsafe fn getctarank(addr: Addr<SharedCluster>) -> u32 {
     }
 }
 
-/// `isspacep.space p, a;` PTX 2.0. Whether `addr` lies in `Sp`.
+/// `isspacep.space p, a;` PTX 2.0. Whether `addr` lies in `Sp`: a question about a number, which touches no memory and to which any
+/// number has an answer.
 ///
 /// ISA: *isspacep*.
 #[inline(always)]
@@ -91,8 +92,11 @@ pub fn isspacep<Sp: Memory>(addr: Addr<Generic>) -> bool {
 /// `cvta.space.u64 d, a;` PTX 2.0. The generic address of `addr`.
 ///
 /// ISA: *cvta*.
+///
+/// # Safety
+/// 1. `addr` lies in `Sp`.
 #[inline(always)]
-pub fn cvta<Sp: Memory>(addr: Addr<Sp>) -> Addr<Generic> {
+pub unsafe fn cvta<Sp: Memory>(addr: Addr<Sp>) -> Addr<Generic> {
     device! {
         let generic: u64;
         macro_rules! emit {

@@ -20,7 +20,12 @@ use crate::staging::{HandBack, StagingBuffer};
 use crate::tile::{BulkTile, Elements};
 use crate::token::{Brand, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed};
 
-use super::{ByBulk, ByThreads, Drain, Fills, MBARRIER, Ring, all_peers, arrive_for_the_set};
+use super::{
+    ByBulk, ByThreads, Drain, Fills, MBARRIER, Ring, ThreadsHandBack, all_peers, arrive_for_the_set,
+};
+
+/// What fills a stage next that threads hand back.
+type Refill<R> = <<R as Ring>::Drain as Drain>::Refill<<R as Ring>::Fill>;
 
 /// One stage, held by one side, in a state of [`crate::path`].
 #[must_use = "a stage that is not handed on stops the ring"]
@@ -233,13 +238,13 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// # PTX
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
-    pub fn fence_proxy_async<T, Fenced>(
+    pub fn fence_proxy_async<T>(
         self, // B1, B2: the accesses are fenced; go on with the stage that this returns
         set: &mut T,
-    ) -> Slot<'k, Tag, R, S, Fenced>
+    ) -> Slot<'k, Tag, R, S, State::Fenced>
     where
         T: SameSet<S>,
-        State: ProxyFence<Fenced>,
+        State: ProxyFence,
     {
         let _ = set;
         ptx::fence::fence_proxy_async_in::<SharedCta>();
@@ -253,16 +258,16 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
     #[allow(clippy::type_complexity)]
-    pub fn fence_proxy_async_with<T, Fenced, Other, D, Before, After>(
+    pub fn fence_proxy_async_with<T, Other, D, Before>(
         self, // B1, B2: the accesses are fenced; go on with what this returns
         set: &mut T,
         staging: StagingBuffer<'k, Other, D, S, Before>,
-    ) -> (Slot<'k, Tag, R, S, Fenced>, StagingBuffer<'k, Other, D, S, After>)
+    ) -> (Slot<'k, Tag, R, S, State::Fenced>, StagingBuffer<'k, Other, D, S, Before::Fenced>)
     where
         T: SameSet<S>,
         D: BulkTile,
-        State: ProxyFence<Fenced>,
-        Before: ProxyFence<After>,
+        State: ProxyFence,
+        Before: ProxyFence,
     {
         let _ = set;
         ptx::fence::fence_proxy_async_in::<SharedCta>();
@@ -359,7 +364,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         set: &mut T,
     ) where
         T: SameSet<S>,
-        State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
+        R::Drain: ThreadsHandBack,
+        State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
     {
         if R::PEERS == 1 && T::THREADS == R::Drain::ARRIVALS * WARP {
             // SAFETY: all lanes of the warp have waited for the stage when one arrives; what the warps of the set have to do with
@@ -416,7 +422,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         self, // B2: go on with the stage that this returns
     ) -> Slot<'k, Tag, R, S, ReadFenced>
     where
-        State: ProxyFence<ReadFenced>,
+        State: ProxyFence<Fenced = ReadFenced>,
     {
         self.become_state()
     }
@@ -425,7 +431,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
 impl<Tag, R: Ring, S, State> sealed::Sealed for Slot<'_, Tag, R, S, State> {}
 impl<Tag, R: Ring, S: Set, State> HandBack<S> for Slot<'_, Tag, R, S, State>
 where
-    State: PollConfirmed + ReadsEnded + HandsBackTo<R::Fill>,
+    R::Drain: ThreadsHandBack,
+    State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
 {
     #[inline(always)]
     unsafe fn arrival(self) -> impl FnOnce() {

@@ -2,7 +2,7 @@
 
 use crate::ptx;
 
-use super::{Cta, Joined, RolePosition, Thread, WARP, Warp, Warpgroup, sealed, thread_x};
+use super::{Cta, Joined, RolePosition, Thread, WARP, Warp, Warpgroup, thread_x};
 
 /// A set of threads that acts together.
 ///
@@ -14,7 +14,8 @@ use super::{Cta, Joined, RolePosition, Thread, WARP, Warp, Warpgroup, sealed, th
     message = "`{Self}` is not the token of a set of threads",
     note = "pass `&mut` of the token that the kernel or role received: `Cta`, `Warpgroup`, `Warp` or `Thread`"
 )]
-pub trait Set: sealed::Sealed {
+#[expect(private_bounds, reason = "what the library does for a set is no other crate's to call")]
+pub trait Set: Acts {
     /// How many threads the set has.
     const THREADS: u32;
     /// This thread's place in the set, `0..THREADS`.
@@ -26,11 +27,13 @@ pub trait Set: sealed::Sealed {
     fn is_leader(&self) -> bool {
         self.rank() == 0
     }
+}
+
+/// What the operations of the library do with a set.
+pub(crate) trait Acts {
     /// Runs `action` in the set's leader alone.
-    #[doc(hidden)]
     fn lead(&mut self, action: impl FnOnce());
     /// The set's barrier, which also says whether some thread of the set passes `true`: the same answer for all.
-    #[doc(hidden)]
     fn barrier_any(&mut self, vote: bool) -> bool;
 }
 
@@ -71,7 +74,6 @@ pub unsafe trait SameSet<S>: Set {}
 // SAFETY: one type, one set.
 unsafe impl<S: Set> SameSet<S> for S {}
 
-impl<L, const THREADS: u32> sealed::Sealed for Cta<'_, L, THREADS> {}
 impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
     const THREADS: u32 = THREADS;
     #[inline(always)]
@@ -84,6 +86,8 @@ impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
         // CTA's own (roles use 1 and up).
         unsafe { ptx::barrier::bar_sync(0) }
     }
+}
+impl<L, const THREADS: u32> Acts for Cta<'_, L, THREADS> {
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
@@ -95,7 +99,6 @@ impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
     }
 }
 
-impl<L, const THREADS: u32> sealed::Sealed for Joined<'_, L, THREADS> {}
 impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     const THREADS: u32 = THREADS;
     #[inline(always)]
@@ -109,6 +112,8 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
         // barrier otherwise.
         unsafe { ptx::barrier::bar_sync(0) }
     }
+}
+impl<L, const THREADS: u32> Acts for Joined<'_, L, THREADS> {
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         // The action may wait for what a thread holds that is still in its role: all of them have to be here first.
@@ -123,7 +128,6 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     }
 }
 
-impl<R> sealed::Sealed for Warpgroup<'_, R> {}
 impl<R: RolePosition> Set for Warpgroup<'_, R> {
     const THREADS: u32 = 4 * WARP;
     #[inline(always)]
@@ -136,6 +140,8 @@ impl<R: RolePosition> Set for Warpgroup<'_, R> {
         // belongs to the role's position alone.
         unsafe { ptx::barrier::bar_sync_count(1 + R::INDEX, Self::THREADS) }
     }
+}
+impl<R: RolePosition> Acts for Warpgroup<'_, R> {
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
@@ -148,7 +154,6 @@ impl<R: RolePosition> Set for Warpgroup<'_, R> {
 }
 impl<R: RolePosition> FourWarps for Warpgroup<'_, R> {}
 
-impl<R> sealed::Sealed for Warp<'_, R> {}
 impl<R: RolePosition> Set for Warp<'_, R> {
     const THREADS: u32 = WARP;
     #[inline(always)]
@@ -160,6 +165,8 @@ impl<R: RolePosition> Set for Warp<'_, R> {
         // SAFETY: the token stands for the 32 lanes of the warp, each of which is at this call.
         unsafe { ptx::barrier::bar_warp_sync(u32::MAX) }
     }
+}
+impl<R: RolePosition> Acts for Warp<'_, R> {
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         // By the register that says it: then ptxas knows that it is one lane, and does not gather the additions of several.
@@ -174,7 +181,6 @@ impl<R: RolePosition> Set for Warp<'_, R> {
     }
 }
 
-impl<R> sealed::Sealed for Thread<'_, R> {}
 impl<R: RolePosition> Set for Thread<'_, R> {
     const THREADS: u32 = 1;
     #[inline(always)]
@@ -183,6 +189,8 @@ impl<R: RolePosition> Set for Thread<'_, R> {
     }
     #[inline(always)]
     fn barrier(&mut self) {}
+}
+impl<R: RolePosition> Acts for Thread<'_, R> {
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         action()

@@ -13,6 +13,17 @@ use crate::stages::{Ring, Slot};
 use crate::tile::Element;
 use crate::token::{Marks, SameSet, Set};
 
+/// Seals the kinds of instructions, and what may be under way: a product's type is what the library's own methods made it.
+mod sealed {
+    pub trait Kind {}
+    pub trait Flight {}
+    pub trait Fragments {}
+}
+
+/// A kind of instructions, which decides whether they may follow each other.
+pub trait Kind: sealed::Kind {}
+impl<T: sealed::Kind> Kind for T {}
+
 /// Instructions whose factors, of the types `P`, are both in shared memory.
 pub struct InShared<P>(PhantomData<P>);
 /// Instructions whose factors are of the types `P`, with A in registers.
@@ -33,6 +44,12 @@ pub struct InGroups<I, G> {
     kind: Marks<I>,
 }
 
+impl<P> sealed::Kind for InShared<P> {}
+impl<P> sealed::Kind for InRegisters<P> {}
+impl<I, G, A> sealed::Flight for Open<I, G, A> {}
+impl<I, G> sealed::Flight for InGroups<I, G> {}
+impl sealed::Flight for () {}
+
 /// What is under way behind one more instruction of the kind `I`.
 pub type Opened<I, Flight> = Open<I, <Flight as Continues<I>>::Groups, <Flight as Continues<I>>::A>;
 
@@ -44,7 +61,7 @@ pub type Opened<I, Flight> = Open<I, <Flight as Continues<I>>::Groups, <Flight a
             factors decide on it, and registers of A are accesses of their own (PTX ISA 9.7.15.7.1)",
     note = "call `.commit_group(&mut wg, stage)`, `.wait_group::<0, _>(&mut wg)` and `.fence(&mut wg)` first"
 )]
-pub trait FollowedBy<I> {}
+pub trait FollowedBy<I: Kind>: Kind {}
 #[diagnostic::do_not_recommend]
 impl<P> FollowedBy<InShared<P>> for InShared<P> {}
 #[diagnostic::do_not_recommend]
@@ -57,41 +74,44 @@ impl<P> FollowedBy<Nothing> for InShared<P> {}
 impl<P> FollowedBy<Nothing> for InRegisters<P> {}
 /// The kind of no instruction.
 pub enum Nothing {}
+impl sealed::Kind for Nothing {}
 
 /// What may be under way when an instruction of the kind `I` is issued: nothing, or others of its kind.
-pub trait Continues<I> {
+pub trait Continues<I: Kind>: sealed::Flight {
     /// The groups under way.
     #[doc(hidden)]
     type Groups;
     /// The fragments that instructions in no group read.
     #[doc(hidden)]
     type A;
+    /// # Safety
+    /// 1. An instruction of the kind `I` is issued, into the registers of the product whose this is.
     #[doc(hidden)]
-    fn open(self) -> Opened<I, Self>
+    unsafe fn open(self) -> Opened<I, Self>
     where
         Self: Sized;
 }
-impl<I> Continues<I> for () {
+impl<I: Kind> Continues<I> for () {
     type Groups = ();
     type A = ();
     #[inline(always)]
-    fn open(self) -> Open<I, (), ()> {
+    unsafe fn open(self) -> Open<I, (), ()> {
         Open { groups: (), a: (), hand: Hand::new(), kind: PhantomData }
     }
 }
-impl<J: FollowedBy<I>, I, G> Continues<I> for InGroups<J, G> {
+impl<J: FollowedBy<I>, I: Kind, G> Continues<I> for InGroups<J, G> {
     type Groups = G;
     type A = ();
     #[inline(always)]
-    fn open(self) -> Open<I, G, ()> {
+    unsafe fn open(self) -> Open<I, G, ()> {
         Open { groups: self.groups, a: (), hand: Hand::new(), kind: PhantomData }
     }
 }
-impl<J: FollowedBy<I>, I, G, A> Continues<I> for Open<J, G, A> {
+impl<J: FollowedBy<I>, I: Kind, G, A> Continues<I> for Open<J, G, A> {
     type Groups = G;
     type A = A;
     #[inline(always)]
-    fn open(self) -> Open<I, G, A> {
+    unsafe fn open(self) -> Open<I, G, A> {
         let Open { groups, a, hand, .. } = self;
         Open { groups, a, hand, kind: PhantomData }
     }
@@ -107,54 +127,64 @@ impl<I, G, A> Open<I, G, A> {
 }
 
 /// What `commit_group` makes a group of, together with `G`.
-pub trait Commits<G> {
+pub trait Commits<G>: sealed::Flight {
     /// What is under way then.
     type Next;
+    /// # Safety
+    /// 1. `wgmma.commit_group` was issued, and this group, or an older one, is what reads `read` and the fragments that this holds.
     #[doc(hidden)]
-    fn commit(self, read: G) -> Self::Next;
+    unsafe fn commit(self, read: G) -> Self::Next;
 }
 impl<I, Before: Groups, A: Beside<G>, G> Commits<G> for Open<I, Before, A> {
     type Next = InGroups<I, Before::With<A::All>>;
     #[inline(always)]
-    fn commit(self, read: G) -> Self::Next {
+    unsafe fn commit(self, read: G) -> Self::Next {
         let Open { groups, a, hand, .. } = self;
         hand.settle();
-        InGroups { groups: groups.with(a.beside(read)), kind: PhantomData }
+        // SAFETY: the caller's promise.
+        let read = unsafe { a.beside(read) };
+        // SAFETY: as above.
+        InGroups { groups: unsafe { groups.with(read) }, kind: PhantomData }
     }
 }
 // Nothing was issued, which `HasIssued` tells better.
 impl<G> Commits<G> for () {
     type Next = ();
     #[inline(always)]
-    fn commit(self, _: G) {}
+    unsafe fn commit(self, _: G) {}
 }
 impl<I, Before, G> Commits<G> for InGroups<I, Before> {
     type Next = Self;
     #[inline(always)]
-    fn commit(self, _: G) -> Self {
+    unsafe fn commit(self, _: G) -> Self {
         self
     }
 }
 
 /// Fragments that a group reads besides `G`; the newest is outermost.
-pub trait Beside<G> {
+pub trait Beside<G>: sealed::Fragments {
     /// All that the group reads, the oldest fragment first.
     type All;
+    /// # Safety
+    /// 1. As for [`Commits::commit`].
     #[doc(hidden)]
-    fn beside(self, read: G) -> Self::All;
+    unsafe fn beside(self, read: G) -> Self::All;
 }
+impl sealed::Fragments for () {}
+impl<F, Older: sealed::Fragments> sealed::Fragments for (F, Older) {}
 impl<G> Beside<G> for () {
     type All = G;
     #[inline(always)]
-    fn beside(self, read: G) -> G {
+    unsafe fn beside(self, read: G) -> G {
         read
     }
 }
 impl<F, Older: Beside<(F, G)>, G> Beside<G> for (F, Older) {
     type All = Older::All;
     #[inline(always)]
-    fn beside(self, read: G) -> Self::All {
-        self.1.beside((self.0, read))
+    unsafe fn beside(self, read: G) -> Self::All {
+        // SAFETY: the caller's promise.
+        unsafe { self.1.beside((self.0, read)) }
     }
 }
 
@@ -168,7 +198,7 @@ impl<F, Older: Beside<(F, G)>, G> Beside<G> for (F, Older) {
     note = "rule E3: a group holds the stages that its instructions read, and a wait gives them back as free (PTX ISA 9.7.15.7.3)",
     note = "pass the stage that `mma_async` returned, or a pair of such"
 )]
-pub unsafe trait ReadTogether<S> {
+pub unsafe trait ReadTogether<S: Set> {
     /// The same stages when the reads have ended.
     type Ended;
     /// # Safety
@@ -189,7 +219,7 @@ unsafe impl<'k, Tag, R: Ring, RS: Set, S: SameSet<RS>> ReadTogether<S>
 }
 
 // SAFETY: its parts'.
-unsafe impl<S, A: ReadTogether<S>, B: ReadTogether<S>> ReadTogether<S> for (A, B) {
+unsafe impl<S: Set, A: ReadTogether<S>, B: ReadTogether<S>> ReadTogether<S> for (A, B) {
     type Ended = (A::Ended, B::Ended);
     #[inline(always)]
     unsafe fn ended(self) -> Self::Ended {
@@ -216,30 +246,40 @@ unsafe impl<E: Element, S: Set, const STEPS: usize> ReadTogether<S>
     note = "rule E2: `wait_group` tells apart at most three (PTX ISA 9.7.15.7.3)",
     note = "call `.wait_group::<2, _>(&mut wg)` or less before the next `mma_async`"
 )]
-pub trait Groups {
+pub trait Groups: few::Sealed {
     /// With one more.
     type With<G>;
+    /// # Safety
+    /// 1. As for [`Commits::commit`], for the groups that this holds and what the newest reads.
     #[doc(hidden)]
-    fn with<G>(self, newest: G) -> Self::With<G>;
+    unsafe fn with<G>(self, newest: G) -> Self::With<G>;
+}
+
+/// Seals the tuples of groups to which one more is added.
+mod few {
+    pub trait Sealed {}
+    impl Sealed for () {}
+    impl<A> Sealed for (A,) {}
+    impl<A, B> Sealed for (A, B) {}
 }
 impl Groups for () {
     type With<G> = (G,);
     #[inline(always)]
-    fn with<G>(self, newest: G) -> (G,) {
+    unsafe fn with<G>(self, newest: G) -> (G,) {
         (newest,)
     }
 }
 impl<A> Groups for (A,) {
     type With<G> = (A, G);
     #[inline(always)]
-    fn with<G>(self, newest: G) -> (A, G) {
+    unsafe fn with<G>(self, newest: G) -> (A, G) {
         (self.0, newest)
     }
 }
 impl<A, B> Groups for (A, B) {
     type With<G> = (A, B, G);
     #[inline(always)]
-    fn with<G>(self, newest: G) -> (A, B, G) {
+    unsafe fn with<G>(self, newest: G) -> (A, B, G) {
         (self.0, self.1, newest)
     }
 }
@@ -250,7 +290,7 @@ impl<A, B> Groups for (A, B) {
     note = "rules E2 and E3: `wait_group::<0>` waits for all; `wait_group::<1>` for all but the newest of two, `wait_group::<2>` for all but \
             the newest two of three (PTX ISA 9.7.15.7.3)"
 )]
-pub trait Waits<S, const N: u32> {
+pub trait Waits<S: Set, const N: u32>: sealed::Flight {
     /// [`Settled`] when nothing is under way any more, else [`Committed`].
     type State;
     /// What is still under way.
@@ -263,7 +303,7 @@ pub trait Waits<S, const N: u32> {
     unsafe fn split(self) -> (Self::Rest, Self::Done);
 }
 // Nothing is in a group, which `HasCommitted` tells better.
-impl<S, const N: u32> Waits<S, N> for () {
+impl<S: Set, const N: u32> Waits<S, N> for () {
     type State = Settled;
     type Rest = ();
     type Done = ();
@@ -272,7 +312,7 @@ impl<S, const N: u32> Waits<S, N> for () {
         ((), ())
     }
 }
-impl<S, I, G, A, const N: u32> Waits<S, N> for Open<I, G, A> {
+impl<S: Set, I, G, A, const N: u32> Waits<S, N> for Open<I, G, A> {
     type State = Settled;
     type Rest = Self;
     type Done = ();
@@ -281,7 +321,7 @@ impl<S, I, G, A, const N: u32> Waits<S, N> for Open<I, G, A> {
         (self, ())
     }
 }
-impl<S, I, A: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A,)> {
+impl<S: Set, I, A: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A,)> {
     type State = Settled;
     type Rest = ();
     type Done = A::Ended;
@@ -291,7 +331,7 @@ impl<S, I, A: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A,)> {
         ((), unsafe { self.groups.0.ended() })
     }
 }
-impl<S, I, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A, B)> {
+impl<S: Set, I, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A, B)> {
     type State = Settled;
     type Rest = ();
     type Done = (A::Ended, B::Ended);
@@ -301,7 +341,7 @@ impl<S, I, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for InGroups<I, (
         ((), unsafe { (self.groups.0.ended(), self.groups.1.ended()) })
     }
 }
-impl<S, I, A: ReadTogether<S>, B> Waits<S, 1> for InGroups<I, (A, B)> {
+impl<S: Set, I, A: ReadTogether<S>, B> Waits<S, 1> for InGroups<I, (A, B)> {
     type State = Committed;
     type Rest = InGroups<I, (B,)>;
     type Done = A::Ended;
@@ -311,7 +351,7 @@ impl<S, I, A: ReadTogether<S>, B> Waits<S, 1> for InGroups<I, (A, B)> {
         (InGroups { groups: (self.groups.1,), kind: PhantomData }, unsafe { self.groups.0.ended() })
     }
 }
-impl<S, I, A: ReadTogether<S>, B, C> Waits<S, 2> for InGroups<I, (A, B, C)> {
+impl<S: Set, I, A: ReadTogether<S>, B, C> Waits<S, 2> for InGroups<I, (A, B, C)> {
     type State = Committed;
     type Rest = InGroups<I, (B, C)>;
     type Done = A::Ended;

@@ -6,8 +6,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Continues, InRegisters, Open, Product, Registers, Sums, Times, WholeWarpgroup, descriptor,
-    registers_of, step_of, steps_of,
+    Continues, InRegisters, Kind, Open, Product, Registers, Sums, Times, WholeWarpgroup,
+    descriptor, registers_of, step_of, steps_of,
 };
 use crate::path::{
     ByWgmma, FencedForWgmma, Issued, ReadByWgmma, ReadableByWgmma, RegistersSettled, Settled,
@@ -105,7 +105,7 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
 pub unsafe trait MultipliesFragment<E, D, const STEPS: usize> {
     /// The kind of the instructions.
     #[doc(hidden)]
-    type Kind;
+    type Kind: Kind;
     /// # Safety
     /// 1. As for [`Multiplies::issue`]; `a` too is the instructions' since that fence.
     #[doc(hidden)]
@@ -259,6 +259,8 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
             unsafe { R::Data::issue(product.values, &self.words, stage.data(), product.started) };
         product.started = true;
         let a = self.become_state();
-        (product.become_state(|flight| flight.open().reading(a)), stage.become_state())
+        // SAFETY: just issued.
+        let flight = |flight: Flight| unsafe { flight.open() }.reading(a);
+        (product.become_state(flight), stage.become_state())
     }
 }
