@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use baton_ptx::Module;
 
 use crate::cargo::{self, Cargo, Package};
-use crate::check::{Finding, check};
+use crate::check::{Finding, Severity, check};
 use crate::environment::Environment;
 use crate::post;
 use crate::provision::cuda::Tool;
@@ -45,6 +45,8 @@ pub enum Progress<'a> {
     },
     /// Something is missing that is not needed.
     Without(&'a str),
+    /// Something in the PTX may be wrong.
+    Warning(&'a Finding),
 }
 
 impl fmt::Display for Progress<'_> {
@@ -55,6 +57,7 @@ impl fmt::Display for Progress<'_> {
             Self::Checking { package, arch } => write!(f, "checking {package} for {arch}"),
             Self::Assembling { package, arch } => write!(f, "assembling {package} for {arch}"),
             Self::Without(what) => f.write_str(what),
+            Self::Warning(finding) => write!(f, "{finding}"),
         }
     }
 }
@@ -252,6 +255,9 @@ impl<'a> Builder<'a> {
             watched.extend(compiled.sources);
             (self.progress)(&Progress::Checking { package: name, arch });
             let finished = finish(&compiled.text, &package, arch, &roots, self.faults)?;
+            for warning in &finished.warnings {
+                (self.progress)(&Progress::Warning(warning));
+            }
             let files = Files::new(&out_dir, &package.library, arch);
             files.write(&finished)?;
             let mut usage = None;
@@ -271,7 +277,11 @@ impl<'a> Builder<'a> {
         };
         write(&output.image, &image::expression(&output))?;
         if build_script.is_some() {
-            tell_cargo(watched, &package, &store, without.as_deref())?;
+            tell_cargo(watched, &package, &store)?;
+            let warnings = output.binaries.iter().flat_map(|binary| &binary.warnings);
+            for warning in without.into_iter().chain(warnings.map(ToString::to_string)) {
+                println!("cargo::warning={}", warning.replace('\n', "; "));
+            }
         }
         Ok(output)
     }
@@ -349,6 +359,7 @@ struct Finished {
     text: String,
     lines: baton_ptx::lines::LineTable,
     entries: Vec<Entry>,
+    warnings: Vec<Finding>,
 }
 
 /// An entry point, before ptxas has seen it.
@@ -371,6 +382,8 @@ fn finish(
     let module = Module::parse(&processed.text, &name)
         .map_err(|error| wrong(format!("after post-processing: {error}")))?;
     let findings = check(&module, &processed.lines, &processed.annotations, arch);
+    let (warnings, findings): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|finding| finding.severity == Severity::Warning);
     if faults == Faults::Refuse && !findings.is_empty() {
         return Err(Error::Checks { package: package.name.clone(), arch, findings });
     }
@@ -396,6 +409,7 @@ fn finish(
         entries: entries.map(entry).collect(),
         text: processed.text,
         lines: processed.lines,
+        warnings,
     })
 }
 
@@ -500,6 +514,7 @@ impl Files {
             lines: self.lines,
             cubin: usage.is_some().then_some(self.cubin),
             kernels: finished.entries.into_iter().map(kernel).collect(),
+            warnings: finished.warnings,
         }
     }
 }
@@ -517,7 +532,6 @@ fn tell_cargo(
     sources: Vec<PathBuf>,
     package: &Package,
     store: &Store,
-    without: Option<&str>,
 ) -> Result<(), Error> {
     let mut watched = std::collections::BTreeSet::new();
     for source in &sources {
@@ -544,9 +558,6 @@ fn tell_cargo(
         "CUDA_PATH",
     ] {
         println!("cargo::rerun-if-env-changed={name}");
-    }
-    if let Some(note) = without {
-        println!("cargo::warning={}", note.replace('\n', "; "));
     }
     Ok(())
 }
@@ -584,6 +595,8 @@ pub struct Binary {
     pub cubin: Option<PathBuf>,
     /// The entry points.
     pub kernels: Vec<Kernel>,
+    /// What may be wrong with them.
+    pub warnings: Vec<Finding>,
 }
 
 /// How an entry point is launched, by `#[baton::kernel]` and the compiled parameters.

@@ -44,7 +44,7 @@ mod toolchain;
 
 pub use arch::{Arch, UnknownArch};
 pub use builder::{Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas};
-pub use check::Finding;
+pub use check::{Finding, Note, Severity, lint};
 pub use environment::Environment;
 pub use error::Error;
 pub use ptxas::Usage;

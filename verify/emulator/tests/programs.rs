@@ -149,6 +149,27 @@ fn aligned_barrier_in_one_arm_is_an_error() {
 }
 
 #[test]
+fn lanes_that_part_in_a_loop_without_an_end_meet_in_it() {
+    // The way to the return is one that nobody takes, and the trap is not waited for.
+    let body = format!(
+        "{WORD} mov.u32 %r3, 0; setp.eq.u32 %p1, %r0, 0; setp.gt.u32 %p2, %r0, 4000; @%p2 bra DONE;\n\
+         LOOP: bar.sync 0; @%p1 bra LEADER; bra.uni JOIN;\n\
+         LEADER: add.u32 %r3, %r3, 1; st.global.u32 [%d0], %r3; bra.uni JOIN;\n\
+         JOIN: bar.sync 0; setp.gt.u32 %p2, %r3, 3; @%p2 bra TRAP; bra.uni LOOP;\n\
+         TRAP: trap; DONE: ret;"
+    );
+    for seed in 0..20 {
+        let found = run(
+            &module("", 1, &body),
+            &Shape { block: 64, seed, ..Shape::default() },
+            &[&[0; 256]],
+        );
+        let error = found.error();
+        assert!(error.contains("trap") && !error.contains("F4"), "{error}");
+    }
+}
+
+#[test]
 fn a_branch_to_the_next_instruction_parts_nobody() {
     let body = format!("{WORD} setp.lt.u32 %p1, %r0, 5; @%p1 bra A; A: bar.sync 0; ret;");
     assert!(run(&module("", 1, &body), &Shape::default(), &[&[0; 128]]).result.is_ok());

@@ -8,12 +8,13 @@
 //! them).
 //!
 //! [`Module::parse`] reads a module; [`lines::LineTable`] is the side table that leads from a PTX
-//! line to the Rust source it came from.
+//! line to the Rust source it came from; [`flow::Graph`] is the control flow of a function.
 //!
 //! Left out: textures and surfaces beyond their syntax, and the debug sections, of which only the
 //! place in the text is kept ([`Section`]).
 
 mod error;
+pub mod flow;
 mod lexer;
 pub mod lines;
 mod parser;

@@ -423,6 +423,37 @@ pub enum Operand {
     Sink,
 }
 
+impl Operand {
+    /// Calls `visit` with each register that the operand mentions, in the order of the text.
+    pub fn registers(&self, visit: &mut impl FnMut(RegId)) {
+        match self {
+            Operand::Register(register)
+            | Operand::Not(register)
+            | Operand::Component(register, _) => visit(*register),
+            Operand::Vector(parts) | Operand::List(parts) => {
+                parts.iter().for_each(|part| part.registers(visit));
+            }
+            Operand::Address(address) => {
+                if let Base::Register(register) = address.base {
+                    visit(register);
+                }
+                address.items.iter().for_each(|item| item.registers(visit));
+            }
+            Operand::Pair(first, second) => {
+                first.registers(visit);
+                second.registers(visit);
+            }
+            Operand::Special(_)
+            | Operand::Int(_)
+            | Operand::F32(_)
+            | Operand::F64(_)
+            | Operand::Symbol(..)
+            | Operand::Label(_)
+            | Operand::Sink => {}
+        }
+    }
+}
+
 /// What stands between brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {

@@ -17,6 +17,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use baton_ptx::flow::successors;
 use baton_ptx::lines::{Frame, LineTable};
 use baton_ptx::{Body, Instruction, Module, Operand, Symbol};
 
@@ -172,39 +173,6 @@ impl Flow {
         }
         reached
     }
-}
-
-/// Where control goes from an instruction.
-fn successors(body: &Body, index: usize) -> Vec<usize> {
-    let instruction = &body.instructions[index];
-    let label = |operand: &Operand| match operand {
-        Operand::Label(label) => Some(*label),
-        _ => None,
-    };
-    let target = |label: &baton_ptx::LabelId| body.labels[label.0 as usize].target;
-    let mut to = Vec::new();
-    let ends = match instruction.opcode() {
-        "bra" => {
-            to.extend(instruction.operands.iter().filter_map(label).map(|label| target(&label)));
-            true
-        }
-        "brx" => {
-            let lists = instruction.operands.iter().filter_map(label);
-            for list in lists {
-                let targets = body.branch_targets.iter().find(|(name, _)| *name == list);
-                to.extend(targets.iter().flat_map(|(_, labels)| labels.iter().map(target)));
-            }
-            true
-        }
-        "ret" | "exit" | "trap" => true,
-        _ => false,
-    };
-    if !ends || instruction.guard.is_some() {
-        to.push(index + 1);
-    }
-    // A label may stand behind the last instruction.
-    to.retain(|&to| to < body.instructions.len());
-    to
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use baton_ptx::{Base, Body, Module, Operand, RegId};
+use baton_ptx::{Body, Module, Operand, RegId};
 
 use super::Edit;
 
@@ -34,37 +34,9 @@ fn mentions(body: &Body) -> BTreeMap<RegId, u32> {
         if let Some(guard) = &instruction.guard {
             mention(guard.register);
         }
-        instruction.operands.iter().for_each(|operand| registers(operand, &mut mention));
+        instruction.operands.iter().for_each(|operand| operand.registers(&mut mention));
     }
     mentions
-}
-
-fn registers(operand: &Operand, mention: &mut impl FnMut(RegId)) {
-    match operand {
-        Operand::Register(register) | Operand::Not(register) | Operand::Component(register, _) => {
-            mention(*register)
-        }
-        Operand::Vector(parts) | Operand::List(parts) => {
-            parts.iter().for_each(|part| registers(part, mention));
-        }
-        Operand::Address(address) => {
-            if let Base::Register(register) = &address.base {
-                mention(*register);
-            }
-            address.items.iter().for_each(|item| registers(item, mention));
-        }
-        Operand::Pair(first, second) => {
-            registers(first, mention);
-            registers(second, mention);
-        }
-        Operand::Special(_)
-        | Operand::Int(_)
-        | Operand::F32(_)
-        | Operand::F64(_)
-        | Operand::Symbol(..)
-        | Operand::Label(_)
-        | Operand::Sink => {}
-    }
 }
 
 #[cfg(test)]
