@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::judge::{End, Subject, Values, Wrong};
 use crate::program::{Material, Number, Program, made};
 use crate::seed::Seed;
-use crate::{Error, Result, read, root, shadow, write};
+use crate::{Error, Result, read, root, shadow, statics, write};
 
 /// Times that a program is repaired.
 const REPAIRS: usize = 8;
@@ -74,12 +74,16 @@ struct Errors {
 impl Workshop {
     /// For the library of this repository, in its target folder below `name`.
     pub fn new(name: &str) -> Result<Self> {
+        Self::with(name, root().join("kernel-lib"))
+    }
+
+    /// For another library, the same but for what a test has changed.
+    pub fn with(name: &str, library: PathBuf) -> Result<Self> {
         let root = root();
-        let library = root.join("kernel-lib");
         let target = root.join("target/programs");
         let material = Material {
             seeds: crate::seed::load(&root)?,
-            statics: Vec::new(),
+            statics: statics::find(&library)?,
             vocabulary: shadow::vocabulary(&library)?,
         };
         let folder = target.join(name);

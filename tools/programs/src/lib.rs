@@ -14,6 +14,7 @@
 //! - [`seed`]: the kernels, what their variables are, and how they are launched;
 //! - [`moves`]: what may be called on a value of which kind;
 //! - [`walk`]: the statements of a kernel, with what is in scope there;
+//! - [`statics`]: functions that would make something out of nothing;
 //! - [`insert`]: statements made of moves; [`edit`]: all other edits; [`shadow`]: names in the way of the macros;
 //! - [`program`]: program `i`, which follows from a seed and `i` alone;
 //! - [`batch`]: what the compiler and the builder say; [`judge`]: what the emulator says; [`limits`]: what is known;
@@ -34,6 +35,7 @@ pub mod program;
 pub mod seed;
 pub mod shadow;
 pub mod shrink;
+pub mod statics;
 pub mod walk;
 
 /// Why programs cannot be made or run.

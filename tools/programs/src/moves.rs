@@ -38,6 +38,8 @@ pub struct Moves {
     pub ends: Vec<(Kind, &'static str)>,
     /// What functions give that are no methods.
     pub makers: Vec<(&'static str, Kind)>,
+    /// Types that values of a kind may have.
+    pub types: Vec<(Kind, &'static str)>,
 }
 
 /// The table of the repository.
@@ -56,10 +58,14 @@ impl Moves {
             let rest = rest.trim();
             match word {
                 "#" => {}
-                "end" | "make" => {
+                "end" | "make" | "type" => {
                     let Some((first, second)) = rest.split_once(' ') else { continue };
                     let pair = (first, second.trim());
-                    let list = if word == "end" { &mut table.ends } else { &mut table.makers };
+                    let list = match word {
+                        "end" => &mut table.ends,
+                        "make" => &mut table.makers,
+                        _ => &mut table.types,
+                    };
                     list.push(pair);
                 }
                 on => {

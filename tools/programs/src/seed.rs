@@ -37,6 +37,8 @@ struct Entry {
     value: Option<String>,
     #[serde(default)]
     values: Vec<String>,
+    #[serde(default)]
+    varies: bool,
 }
 
 /// How a kernel is launched.
@@ -46,6 +48,9 @@ pub struct Launch {
     pub text: String,
     /// Buffers whose contents no schedule decides.
     pub values: Vec<String>,
+    /// Whether that holds of the kernel as it is alone: which CTA does what is the schedule's choice, and where an edit makes
+    /// its roles disagree, the values follow that.
+    pub varies: bool,
 }
 
 /// A kernel that programs are made of.
@@ -201,7 +206,7 @@ fn one(root: &Path, list: &Path, entry: Entry) -> Result<Seed> {
         from: entry.from.unwrap_or_default(),
         to: entry.to.unwrap_or_default(),
         value: entry.value.unwrap_or_else(|| "7u32".into()),
-        launch: Launch { text: launch, values: entry.values },
+        launch: Launch { text: launch, values: entry.values, varies: entry.varies },
         claims,
         instance: entry.instance,
     })
