@@ -528,11 +528,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Which files and variables the result depends on.
-fn tell_cargo(
-    sources: Vec<PathBuf>,
-    package: &Package,
-    store: &Store,
-) -> Result<(), Error> {
+fn tell_cargo(sources: Vec<PathBuf>, package: &Package, store: &Store) -> Result<(), Error> {
     let mut watched = std::collections::BTreeSet::new();
     for source in &sources {
         // The manifest that the source belongs to is the nearest one above it.
@@ -646,7 +642,8 @@ mod tests {
         let source = include_str!("../tests/data/copied_barrier.rs");
         let call = source.lines().position(|line| line == "    bar_sync();").unwrap() as u32 + 1;
         let roots = [(PathBuf::from("/"), "")];
-        let Err(Error::Checks { findings, .. }) = finish(COPIED, &package(), Arch::Sm90a, &roots, Faults::Refuse)
+        let Err(Error::Checks { findings, .. }) =
+            finish(COPIED, &package(), Arch::Sm90a, &roots, Faults::Refuse)
         else {
             panic!("the copy was not seen")
         };
@@ -670,7 +667,10 @@ mod tests {
     #[test]
     fn text_that_is_no_ptx_is_an_error_with_its_place() {
         let broken = COPIED.replace("setp.ge.u32", "setp.ge.u32 ]");
-        let error = finish(&broken, &package(), Arch::Sm90a, &[], Faults::Refuse).err().unwrap().to_string();
+        let error = finish(&broken, &package(), Arch::Sm90a, &[], Faults::Refuse)
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("`copied` for sm_90a"), "{error}");
         let line = COPIED.lines().position(|line| line.contains("setp.ge")).unwrap() + 1;
         assert!(error.contains(&format!(":{line}:")), "{error}");
@@ -682,7 +682,13 @@ mod tests {
             let _ = finish(&COPIED[..end], &package(), Arch::Sm90a, &[], Faults::Refuse);
         }
         for line in COPIED.lines().filter(|line| line.starts_with(".b")) {
-            let _ = finish(&COPIED.replace(line, ".b8 255"), &package(), Arch::Sm90a, &[], Faults::Refuse);
+            let _ = finish(
+                &COPIED.replace(line, ".b8 255"),
+                &package(),
+                Arch::Sm90a,
+                &[],
+                Faults::Refuse,
+            );
         }
     }
 

@@ -230,12 +230,7 @@ impl Workshop {
     }
 
     /// Builds what compiles, and runs what the builder takes.
-    fn build(
-        &self,
-        candidates: &mut [Candidate],
-        given: usize,
-        campaign: &Campaign,
-    ) -> Result<()> {
+    fn build(&self, candidates: &mut [Candidate], given: usize, campaign: &Campaign) -> Result<()> {
         let built = loop {
             self.write(candidates.iter().filter(|candidate| candidate.end.is_none()))?;
             if candidates.iter().all(|candidate| candidate.end.is_some()) {

@@ -200,9 +200,10 @@ impl Edit {
         statics: &[Static],
     ) -> Option<String> {
         let (giver, taker) = seed.rings.first()?;
-        let accumulators = seed.rings.get(1).filter(|ring| {
-            matches!(seed.kinds.get(&ring.0), Some(&("issuing" | "pair_issuing")))
-        });
+        let accumulators = seed
+            .rings
+            .get(1)
+            .filter(|ring| matches!(seed.kinds.get(&ring.0), Some(&("issuing" | "pair_issuing"))));
         let first = random.below(2) == 0;
         let mut ends = vec![taker.clone()];
         ends.extend(accumulators.map(|ring| ring.0.clone()));
@@ -409,7 +410,11 @@ impl Site<'_> {
     /// Whether a statement is a place for the edit.
     fn fits(&self, block: &Block, at: usize, context: &Context) -> bool {
         let statement = &block.stmts[at];
-        let text = statement.to_token_stream().to_string();
+        // Claims, exits and roles stand outside of roles.
+        let text = match context.in_role {
+            true => String::new(),
+            false => statement.to_token_stream().to_string(),
+        };
         if text.contains("unsafe") || text.contains(". exit (") || text.contains(". claim (") {
             return matches!(self.edit.operation, Operation::Insert | Operation::Forget)
                 && !text.contains("unsafe");
@@ -433,7 +438,8 @@ impl Site<'_> {
             Operation::Branch => !value && !needed && !all,
             Operation::Leave => context.loops > 0,
             Operation::Carry => {
-                let inside = |s: &Stmt| matches!(s, Stmt::Expr(Expr::ForLoop(_) | Expr::While(_), _));
+                let inside =
+                    |s: &Stmt| matches!(s, Stmt::Expr(Expr::ForLoop(_) | Expr::While(_), _));
                 inside(statement)
             }
             Operation::Forget | Operation::Insert => !context.usable().is_empty(),
@@ -453,7 +459,8 @@ impl Site<'_> {
                 let method = METHODS[self.random.below(METHODS.len())]
                     .replace("$t", &format!("&mut {}", context.token));
                 let receiver = call.receiver.to_token_stream();
-                let (name, turbofish, arguments) = (call.method.clone(), &call.turbofish, &call.args);
+                let (name, turbofish, arguments) =
+                    (call.method.clone(), &call.turbofish, &call.args);
                 let rest = quote!(#name #turbofish (#arguments));
                 let new = match self.random.below(3) {
                     0 => format!("{receiver}.{method}.{rest}"),
@@ -504,9 +511,10 @@ impl Site<'_> {
                 MOVES.knows(&call.method.to_string())
             }
             (Operation::Number, Expr::Lit(literal)) => matches!(literal.lit, Lit::Int(_)),
-            (Operation::Name, Expr::Path(path)) => path.path.get_ident().is_some_and(|name| {
-                context.scope.iter().any(|entry| name == &entry.0)
-            }),
+            (Operation::Name, Expr::Path(path)) => path
+                .path
+                .get_ident()
+                .is_some_and(|name| context.scope.iter().any(|entry| name == &entry.0)),
             (Operation::Roles, Expr::MethodCall(call)) => call.method == "roles",
             _ => false,
         }
@@ -621,11 +629,16 @@ impl<'a> End<'a> {
 
 impl Look for End<'_> {
     fn statement(&mut self, block: &mut Block, at: usize, context: &Context) -> bool {
-        let known = |end: &String| context.usable().iter().any(|entry| entry.0 == *end);
+        if context.loops > 0 || context.token == "joined" {
+            return false;
+        }
+        let usable = context.usable();
+        let known = |end: &String| usable.iter().any(|entry| entry.0 == *end);
+        if !self.ends.iter().all(known) {
+            return false;
+        }
         let text = block.stmts[at].to_token_stream().to_string();
-        let outside = text.contains(". roles (") || context.token == "joined";
-        if context.loops > 0 || !self.ends.iter().all(known) || text.contains(". elect") || outside
-        {
+        if text.contains(". roles (") || text.contains(". elect") {
             return false;
         }
         self.seen += 1;

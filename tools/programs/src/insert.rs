@@ -129,7 +129,8 @@ impl Maker<'_> {
             [(one, _)] => format!("mut {one}"),
             several => {
                 self.next += 1;
-                let names: Vec<_> = several.iter().map(|entry| format!("mut {}", entry.0)).collect();
+                let names: Vec<_> =
+                    several.iter().map(|entry| format!("mut {}", entry.0)).collect();
                 format!("({})", names.join(", "))
             }
         };

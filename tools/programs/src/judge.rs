@@ -187,7 +187,9 @@ impl Subject<'_> {
                 let name = differ.map_or("?", |(name, _)| name);
                 let report = match self.expected {
                     Some(_) => format!("buffer `{name}` is not what the unedited kernel computes"),
-                    None => format!("buffer `{name}` depends on the schedule, and nothing is found"),
+                    None => {
+                        format!("buffer `{name}` depends on the schedule, and nothing is found")
+                    }
                 };
                 return (self.wrong("values", schedule, report), first);
             }

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use baton_campaign::Campaign;
+use baton_programs::Result;
 use baton_programs::batch::Workshop;
 use baton_programs::campaign::{self, report};
 use baton_programs::judge::End;
 use baton_programs::program::Number;
 use baton_programs::shrink::shrink;
-use baton_programs::Result;
 use clap::{Parser, Subcommand};
 
 /// Programs that nobody wrote.
@@ -125,4 +125,3 @@ fn run(command: Command) -> Result<bool> {
         }
     }
 }
-

@@ -11,8 +11,8 @@ use syn::{Block, Stmt};
 use crate::edit::Edit;
 use crate::insert::{MARK, Static};
 use crate::seed::Seed;
-use crate::walk::names;
 use crate::shadow;
+use crate::walk::names;
 
 /// Names a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

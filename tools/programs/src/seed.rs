@@ -177,8 +177,7 @@ fn one(root: &Path, list: &Path, entry: Entry) -> Result<Seed> {
         new
     });
     let file = syn::File { shebang: None, attrs: Vec::new(), items };
-    let is_it =
-        |item: &Item| matches!(item, Item::Fn(function) if function.sig.ident == kernel);
+    let is_it = |item: &Item| matches!(item, Item::Fn(function) if function.sig.ident == kernel);
     if !file.items.iter().any(is_it) {
         return Err(wrong(list, format!("seed `{name}`: there is no kernel `{kernel}`")));
     }

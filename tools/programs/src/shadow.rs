@@ -46,8 +46,7 @@ enum Shadow {
 const ALL: [Shadow; 4] = [Shadow::Path, Shadow::Trait, Shadow::Parameter, Shadow::Items];
 
 /// Types that may be meant, each with one of another size or kind.
-const MEANT: &[(&str, &str)] =
-    &[("u32", "u64"), ("f32", "u8"), ("bf16", "f32"), ("u64", "u32")];
+const MEANT: &[(&str, &str)] = &[("u32", "u64"), ("f32", "u8"), ("bf16", "f32"), ("u64", "u32")];
 
 /// Puts something in the way; says what, or nothing where there is no place for it.
 pub fn apply(
@@ -74,11 +73,15 @@ fn once(
         Shadow::Path => path(random, file, seed),
         Shadow::Trait => {
             let constants: BTreeSet<_> = (0..4)
-                .filter_map(|_| pick(random, &|word| word.chars().all(|c| c.is_uppercase() || c == '_')))
+                .filter_map(|_| {
+                    pick(random, &|word| word.chars().all(|c| c.is_uppercase() || c == '_'))
+                })
                 .chain(["BYTES".to_owned()])
                 .collect();
             let methods: BTreeSet<_> = (0..6)
-                .filter_map(|_| pick(random, &|word| word.chars().all(|c| c.is_lowercase() || c == '_')))
+                .filter_map(|_| {
+                    pick(random, &|word| word.chars().all(|c| c.is_lowercase() || c == '_'))
+                })
                 .collect();
             let (constants, methods): (Vec<_>, Vec<_>) = (
                 constants.iter().map(|name| format_ident!("{name}")).collect(),
@@ -91,7 +94,9 @@ fn once(
                     #(fn #methods(&self) -> u64 { 0 })*
                 }
             });
-            file.items.push(parse_quote!(impl<T: ?Sized> InTheWay for T {}));
+            file.items.push(parse_quote!(
+                impl<T: ?Sized> InTheWay for T {}
+            ));
             Some(note)
         }
         Shadow::Parameter => {
@@ -141,9 +146,10 @@ fn path(random: &mut Random, file: &mut syn::File, seed: &Seed) -> Option<String
     let (real, decoy) = MEANT[random.below(MEANT.len())];
     let inputs = seed.kernel_in(file).sig.inputs.to_token_stream();
     let in_signature = count(&inputs, real);
-    let shared = file.items.iter().position(|item| {
-        matches!(item, Item::Macro(call) if count(&call.mac.tokens, real) > 0)
-    });
+    let shared = file
+        .items
+        .iter()
+        .position(|item| matches!(item, Item::Macro(call) if count(&call.mac.tokens, real) > 0));
     let tokens = |at: usize| match &file.items[at] {
         Item::Macro(call) => call.mac.tokens.clone(),
         _ => TokenStream::new(),
@@ -170,7 +176,9 @@ fn path(random: &mut Random, file: &mut syn::File, seed: &Seed) -> Option<String
     items.push(parse_quote!(pub type Meant = #decoy_type;));
     // What a seed says about itself stays at the top.
     file.items = vec![
-        parse_quote!(use baton::prelude::*;),
+        parse_quote!(
+            use baton::prelude::*;
+        ),
         parse_quote!(pub type Meant = #real_type;),
         parse_quote!(pub mod inner { #(#items)* }),
     ];

@@ -28,10 +28,8 @@ pub fn find(library: &Path) -> Result<Vec<Static>> {
         if names.first().is_some_and(|name| name == "ptx") {
             continue;
         }
-        let parsed = syn::parse_file(&read(&file)?).map_err(|error| Error::Content {
-            path: file.clone(),
-            problem: error.to_string(),
-        })?;
+        let parsed = syn::parse_file(&read(&file)?)
+            .map_err(|error| Error::Content { path: file.clone(), problem: error.to_string() })?;
         for item in &parsed.items {
             let Item::Trait(item) = item else { continue };
             if !matches!(item.vis, Visibility::Public(_)) {

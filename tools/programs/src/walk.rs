@@ -8,9 +8,7 @@ use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{
-    Block, Expr, ExprClosure, ExprForLoop, ExprLoop, ExprWhile, FnArg, ItemFn, Pat, Stmt,
-};
+use syn::{Block, Expr, ExprClosure, ExprForLoop, ExprLoop, ExprWhile, FnArg, ItemFn, Pat, Stmt};
 
 use crate::moves::{Kind, MOVES};
 use crate::seed::Seed;
@@ -91,9 +89,10 @@ impl Context {
             Expr::Call(call) => {
                 let Expr::Path(function) = &*call.func else { return Vec::new() };
                 let segments = &function.path.segments;
-                let made = segments.iter().rev().nth(1).and_then(|segment| {
-                    MOVES.makers.iter().find(|maker| segment.ident == maker.0)
-                });
+                let made =
+                    segments.iter().rev().nth(1).and_then(|segment| {
+                        MOVES.makers.iter().find(|maker| segment.ident == maker.0)
+                    });
                 made.map(|maker| maker.1).into_iter().collect()
             }
             _ => Vec::new(),

@@ -180,9 +180,9 @@ fn has_result(instruction: &Instruction) -> bool {
         (_, None | Some(Operand::Address(_))) => false,
         (
             "st" | "red" | "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "fence"
-            | "membar" | "cp" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "tensormap"
-            | "stmatrix" | "setmaxnreg" | "nanosleep" | "griddepcontrol" | "pmevent" | "sust"
-            | "sured" | "stackrestore",
+            | "membar" | "cp" | "prefetch" | "prefetchu" | "discard" | "applypriority"
+            | "tensormap" | "stmatrix" | "setmaxnreg" | "nanosleep" | "griddepcontrol" | "pmevent"
+            | "sust" | "sured" | "stackrestore",
             _,
         ) => false,
         ("bar" | "barrier", _) => instruction.has("red"),
@@ -232,7 +232,10 @@ mod tests {
         assert_eq!(registers("bar.sync a, 64;"), of(&["a"], &[]));
         assert_eq!(registers("bar.red.or.pred p, 0, q;"), of(&["q"], &["p"]));
         assert_eq!(registers("mbarrier.arrive.shared.b64 e, [a];"), of(&["a"], &["e"]));
-        assert_eq!(registers("tcgen05.ld.sync.aligned.32x32b.x2.b32 {a, b}, [c];"), of(&["c"], &["a", "b"]));
+        assert_eq!(
+            registers("tcgen05.ld.sync.aligned.32x32b.x2.b32 {a, b}, [c];"),
+            of(&["c"], &["a", "b"])
+        );
         assert_eq!(registers("st.param.b32 [in], a;"), of(&["a"], &["in"]));
         assert_eq!(registers("ld.param.b32 a, [out];"), of(&["out"], &["a"]));
         assert_eq!(registers("call.uni (out), g, (in);"), of(&["in"], &["out"]));

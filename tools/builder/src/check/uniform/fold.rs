@@ -125,7 +125,13 @@ fn arithmetic(
         "max" if is_signed => sign(0)?.max(sign(1)?) as u64,
         "min" => at(0)?.min(at(1)?),
         "max" => at(0)?.max(at(1)?),
-        "selp" => if *values.get(2)? != 0 { at(0)? } else { at(1)? },
+        "selp" => {
+            if *values.get(2)? != 0 {
+                at(0)?
+            } else {
+                at(1)?
+            }
+        }
         "shl" => at(0)?.checked_shl(amount(1)?.min(64) as u32).unwrap_or(0),
         "shr" if is_signed => (sign(0)? >> amount(1)?.min(63)) as u64,
         "shr" => at(0)?.checked_shr(amount(1)?.min(64) as u32).unwrap_or(0),

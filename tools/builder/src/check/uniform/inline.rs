@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_ptx::{
-    Address, Base, Body, Function, FunctionKind, Instruction, Label, LabelId, Module, Operand, RegId,
-    Space, Symbol, VarId,
+    Address, Base, Body, Function, FunctionKind, Instruction, Label, LabelId, Module, Operand,
+    RegId, Space, Symbol, VarId,
 };
 
 use super::super::tagged;
@@ -96,8 +96,11 @@ impl<'m> Functions<'m> {
     /// The body of a kernel with the functions that it calls.
     pub fn inline(&self, entry: &'m Function) -> Option<Inlined<'m>> {
         let body = entry.body.as_ref()?;
-        let mut inlined =
-            Inlined { body: Body { line: body.line, ..Body::default() }, marks: BTreeMap::new(), hidden: Vec::new() };
+        let mut inlined = Inlined {
+            body: Body { line: body.line, ..Body::default() },
+            marks: BTreeMap::new(),
+            hidden: Vec::new(),
+        };
         Copy { functions: self, into: &mut inlined, stack: Vec::new() }.body(
             &entry.name,
             body,
@@ -205,7 +208,8 @@ impl<'m> Copy<'_, 'm> {
         let Some((function, body)) = found.and_then(|f| Some((f, f.body.as_ref()?))) else {
             // The driver's own functions hold no collectives; through a pointer, any function may be called.
             if found.is_none() && functions.holders.iter().any(|name| self.is_function(name)) {
-                let why = "it goes through a pointer, and functions of this module hold collectives";
+                let why =
+                    "it goes through a pointer, and functions of this module hold collectives";
                 self.into.hidden.push((original.line, why.into()));
             }
             self.into.body.instructions.push(instruction);
@@ -233,7 +237,8 @@ impl<'m> Copy<'_, 'm> {
             let label = LabelId(self.into.body.labels.len() as u32);
             self.into.body.labels.push(Label { name: "".into(), line: original.line, target: 0 });
             let mut skip = jump(&instruction, label, true);
-            skip.guard = Some(guard).map(|guard| baton_ptx::Guard { negated: !guard.negated, ..guard });
+            skip.guard =
+                Some(guard).map(|guard| baton_ptx::Guard { negated: !guard.negated, ..guard });
             self.into.body.instructions.push(skip);
             around = Some(label);
         }
@@ -258,8 +263,12 @@ fn arguments(function: &Function, call: &Instruction) -> Option<BTreeMap<Formal,
         _ => Vec::new(),
     };
     let (returns, params) = (items(before), items(behind));
-    let in_memory = function.params.iter().chain(&function.returns).all(|p| p.space == Space::Param);
-    if !in_memory || returns.len() != function.returns.len() || params.len() != function.params.len() {
+    let in_memory =
+        function.params.iter().chain(&function.returns).all(|p| p.space == Space::Param);
+    if !in_memory
+        || returns.len() != function.returns.len()
+        || params.len() != function.params.len()
+    {
         return None;
     }
     let mut actual = BTreeMap::new();
@@ -280,11 +289,7 @@ fn arguments(function: &Function, call: &Instruction) -> Option<BTreeMap<Formal,
 /// A jump in place of an instruction.
 fn jump(instead: &Instruction, to: LabelId, skips: bool) -> Instruction {
     let mnemonic = if skips || instead.guard.is_some() { "bra" } else { "bra.uni" };
-    Instruction {
-        mnemonic: mnemonic.into(),
-        operands: vec![Operand::Label(to)],
-        ..instead.clone()
-    }
+    Instruction { mnemonic: mnemonic.into(), operands: vec![Operand::Label(to)], ..instead.clone() }
 }
 
 impl Moved<'_> {
@@ -313,7 +318,9 @@ impl Moved<'_> {
 
     fn operand(&self, operand: &mut Operand) {
         match operand {
-            Operand::Register(register) | Operand::Not(register) | Operand::Component(register, _) => {
+            Operand::Register(register)
+            | Operand::Not(register)
+            | Operand::Component(register, _) => {
                 *register = self.register(*register);
             }
             Operand::Vector(parts) | Operand::List(parts) => {
@@ -362,7 +369,8 @@ mod tests {
 
     #[test]
     fn a_function_stands_where_it_is_called() {
-        let (code, hidden) = inlined(MEETS, "mov.u32 %r1, 1;\ncall.uni meets, ();\nmov.u32 %r1, 2;");
+        let (code, hidden) =
+            inlined(MEETS, "mov.u32 %r1, 1;\ncall.uni meets, ();\nmov.u32 %r1, 2;");
         assert_eq!(code, ["mov.u32", "bra", "bar.sync", "bra.uni", "mov.u32", "ret"]);
         assert!(hidden.is_empty());
         let (code, _) = inlined(MEETS, "@%p call meets, ();");
@@ -371,7 +379,9 @@ mod tests {
 
     #[test]
     fn a_function_that_calls_itself_is_told_if_it_holds_a_collective() {
-        let again = |what: &str| format!(".func again()\n{{\n.reg .pred %p;\n{what}\n@%p call again, ();\nret;\n}}\n");
+        let again = |what: &str| {
+            format!(".func again()\n{{\n.reg .pred %p;\n{what}\n@%p call again, ();\nret;\n}}\n")
+        };
         let (_, hidden) = inlined(&again("bar.sync 0;"), "call.uni again, ();");
         assert_eq!(hidden, ["it calls itself and holds collectives"]);
         assert!(inlined(&again(""), "call.uni again, ();").1.is_empty());

@@ -82,9 +82,9 @@ fn taken(
         Some(guard) => Box::new(move |next, thread| {
             if (known[thread] != 0) != guard.negated { to.contains(&next) } else { next == behind }
         }),
-        None => {
-            Box::new(move |next, thread| to.get(known[thread] as usize).is_none_or(|&to| to == next))
-        }
+        None => Box::new(move |next, thread| {
+            to.get(known[thread] as usize).is_none_or(|&to| to == next)
+        }),
     }
 }
 
@@ -149,7 +149,9 @@ fn verdict(
                 let set = Set::Cta.name();
                 return Some(Verdict { index, set, problems: inside, doubt, groups: cta, among });
             }
-            doubt = Some("CTAs of a cluster often differ on purpose, as long as each comes equally often");
+            doubt = Some(
+                "CTAs of a cluster often differ on purpose, as long as each comes equally often",
+            );
             (cluster, vec![true; space.count])
         }
         Set::Counted { id, count, arrives } => {

@@ -28,7 +28,13 @@ pub(super) fn transfer(
         }
         "activemask" => space.by_warp,
         // Which lane it is, is one value; whether one is it, is not.
-        "elect" => if second { space.varying } else { space.by_warp },
+        "elect" => {
+            if second {
+                space.varying
+            } else {
+                space.by_warp
+            }
+        }
         "bar" | "barrier" => barrier(space, instruction, values),
         _ => return butterfly(space, scope, instruction, values),
     }))

@@ -95,7 +95,7 @@ pub(super) fn transfer(
         "shr" => {
             let by = space.one(*values.get(1)?)?;
             return shifted(space, first, by, bits);
-        },
+        }
         "and" => {
             let (sum, number) = match (space.one(values[0]), space.one(values[1])) {
                 (_, Some(number)) => (first, number & mask(bits)),

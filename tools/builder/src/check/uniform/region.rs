@@ -53,8 +53,8 @@ pub(super) struct Regions {
 impl Regions {
     pub fn of(graph: &Graph) -> Regions {
         let count = graph.blocks.len();
-        let ends = (0..count)
-            .filter(|&b| matches!(graph.blocks[b].end, Some(End::Return | End::Exit)));
+        let ends =
+            (0..count).filter(|&b| matches!(graph.blocks[b].end, Some(End::Return | End::Exit)));
         let latches = graph.endless().into_iter().flat_map(|endless| endless.latches);
         let leads = graph.leading_to(ends.chain(latches));
         let next: Vec<Vec<usize>> = graph
@@ -86,11 +86,7 @@ fn leaves(graph: &Graph, block: usize) -> bool {
     matches!(block.end, Some(End::Return | End::Exit)) && !block.next.is_empty()
 }
 
-fn control(
-    next: &[Vec<usize>],
-    post: &[Option<usize>],
-    branches: &[usize],
-) -> Vec<Vec<usize>> {
+fn control(next: &[Vec<usize>], post: &[Option<usize>], branches: &[usize]) -> Vec<Vec<usize>> {
     let mut control = vec![Vec::new(); next.len()];
     for &branch in branches {
         for &to in &next[branch] {

@@ -89,7 +89,8 @@ fn notes(
         let at = code.graph.block_of[index];
         if let Some(origin) = walk.origin(space, decision, at) {
             let instruction = code.instruction(origin);
-            let what = format!("the difference comes from here: {}", origin_of(instruction, verdict));
+            let what =
+                format!("the difference comes from here: {}", origin_of(instruction, verdict));
             notes.push(Note::at(what, instruction.line, lines));
         }
     }
@@ -179,7 +180,15 @@ fn is_origin(instruction: &Instruction) -> bool {
     loads
         || matches!(
             instruction.opcode(),
-            "atom" | "mbarrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" | "call"
+            "atom"
+                | "mbarrier"
+                | "shfl"
+                | "vote"
+                | "match"
+                | "redux"
+                | "elect"
+                | "activemask"
+                | "call"
         )
 }
 

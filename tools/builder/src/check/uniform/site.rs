@@ -18,7 +18,11 @@ pub(super) enum Set<'a> {
     Warpgroup,
     Cta,
     /// As many threads of the CTA as are counted, at the barrier of this number.
-    Counted { id: &'a Operand, count: &'a Operand, arrives: bool },
+    Counted {
+        id: &'a Operand,
+        count: &'a Operand,
+        arrives: bool,
+    },
     Cluster,
 }
 

@@ -131,9 +131,11 @@ impl<'a> Solution<'a> {
         {
             let negated = instruction.guard.is_some_and(|guard| guard.negated);
             let (guard, new, kept) = (space.of(guard), space.of(new), space.of(kept));
-            return Some(space.value(|t| {
-                if (guard[t] != 0) != negated { new[t] } else { kept[t] }
-            }));
+            return Some(space.value(
+                |t| {
+                    if (guard[t] != 0) != negated { new[t] } else { kept[t] }
+                },
+            ));
         }
         let mut part = space.label(new);
         for other in kept.into_iter().chain(guard.filter(|_| kept.is_some())) {
@@ -143,17 +145,11 @@ impl<'a> Solution<'a> {
         Some(Value::Label(part))
     }
 
-    fn phi(
-        &self,
-        space: &mut Space,
-        id: Id,
-        block: usize,
-        from: &[(usize, Id)],
-    ) -> Option<Value> {
+    fn phi(&self, space: &mut Space, id: Id, block: usize, from: &[(usize, Id)]) -> Option<Value> {
         let mut values = Vec::new();
-        for &(before, other) in from.iter().filter(|&&(before, other)| {
-            other != id && self.regions.live[before]
-        }) {
+        for &(before, other) in
+            from.iter().filter(|&&(before, other)| other != id && self.regions.live[before])
+        {
             values.extend(self.seen_from(space, other, before));
         }
         let &first = values.first()?;
@@ -300,7 +296,10 @@ impl<'a> Solution<'a> {
                             let scope = self.scope(*index, &unknown);
                             is_pure(instruction)
                                 && (instruction.has("local") && instruction.opcode() == "cvta"
-                                    || instruction.operands.iter().any(|o| scope.is_local(&local, o)))
+                                    || instruction
+                                        .operands
+                                        .iter()
+                                        .any(|o| scope.is_local(&local, o)))
                         }
                         Definition::Unset => false,
                     };
@@ -370,12 +369,7 @@ impl<'a> Solution<'a> {
 }
 
 /// The definitions in a loop whose values may change from round to round.
-fn changing(
-    code: &Code,
-    ssa: &Ssa,
-    block: &[Option<usize>],
-    body: &[bool],
-) -> Vec<bool> {
+fn changing(code: &Code, ssa: &Ssa, block: &[Option<usize>], body: &[bool]) -> Vec<bool> {
     let inside = |id: Id| block[id].is_some_and(|b| body[b]);
     let mut users: Vec<Vec<Id>> = vec![Vec::new(); ssa.definitions.len()];
     let mut work = Vec::new();

@@ -185,7 +185,6 @@ impl Space {
         id
     }
 
-
     /// A known value.
     pub fn value(&mut self, number: impl Fn(usize) -> u64) -> Value {
         Value::Known(self.numbers(number))

@@ -40,10 +40,15 @@ pub(super) fn value(space: &mut Space, name: &str) -> Option<Value> {
         // Which cluster it is, nobody knows; inside, it goes up by one.
         "ctaid" => Value::Label(space.partition(|t| along(launch.cluster, t / cta))),
         "smid" => Value::Label(space.by_cta),
-        "nctaid" | "clusterid" | "nclusterid" | "gridid" | "nsmid" | "is_explicit_cluster"
-        | "dynamic_smem_size" | "total_smem_size" | "aggr_smem_size" => {
-            Value::Label(space.uniform)
-        }
+        "nctaid"
+        | "clusterid"
+        | "nclusterid"
+        | "gridid"
+        | "nsmid"
+        | "is_explicit_cluster"
+        | "dynamic_smem_size"
+        | "total_smem_size"
+        | "aggr_smem_size" => Value::Label(space.uniform),
         _ if name.starts_with("envreg") || name.starts_with("reserved_smem") => {
             Value::Label(space.uniform)
         }

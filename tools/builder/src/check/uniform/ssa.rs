@@ -228,7 +228,8 @@ impl<'a> Renaming<'a> {
             self.stacks[register as usize].push(id);
             pushed.push(register);
         }
-        let (first, past) = (self.code.graph.blocks[block].first, self.code.graph.blocks[block].past);
+        let (first, past) =
+            (self.code.graph.blocks[block].first, self.code.graph.blocks[block].past);
         for index in first..past {
             let access = &self.code.access[index];
             let mut uses = Uses {

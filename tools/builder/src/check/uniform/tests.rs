@@ -57,7 +57,10 @@ fn where_values_come_from_says_for_whom_they_are_one() {
         ("ld.volatile.global.u32 %r4, [%d1];", "nobody"),
         ("mov.u32 %r5, dynamic; ld.shared.u32 %r4, [%r5];", "CTA"),
         ("atom.global.add.u32 %r4, [%d1], 1;", "nobody"),
-        ("mov.u32 %r5, dynamic; mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; selp.u32 %r4, 1, 0, %p2;", "nobody"),
+        (
+            "mov.u32 %r5, dynamic; mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; selp.u32 %r4, 1, 0, %p2;",
+            "nobody",
+        ),
         ("clz.b32 %r4, %r1;", "CTA"),
         ("cvt.rn.f32.u32 %f1, %r1; cvt.rzi.u32.f32 %r4, %f1;", "CTA"),
         ("mov.b64 {%r4, %r5}, %d1;", "CTA"),
@@ -101,7 +104,8 @@ fn what_a_warp_computes_together_is_one_for_it() {
 
 #[test]
 fn a_butterfly_ends_in_one_value() {
-    let round = |by: u32| format!("shfl.sync.bfly.b32 %r6, %r4, {by}, 31, -1; add.u32 %r4, %r4, %r6;");
+    let round =
+        |by: u32| format!("shfl.sync.bfly.b32 %r6, %r4, {by}, 31, -1; add.u32 %r4, %r4, %r6;");
     let rounds: String = [16, 8, 4, 2, 1].map(round).concat();
     assert_eq!(one_for(&format!("ld.global.u32 %r4, [%d3];\n{rounds}")), "warp");
     let four: String = [16, 8, 4, 2].map(round).concat();
@@ -118,8 +122,14 @@ fn the_stack_holds_what_was_stored() {
         ("st.local.u32 [%d4+8], %r1;", "CTA"),
         ("st.local.u32 [%d4+8], %r2;", "nobody"),
         // The value is one, and whether it is there is not.
-        ("st.local.u32 [%d4+8], 0; setp.lt.u32 %p3, %r3, 4; @%p3 bra S; st.local.u32 [%d4+8], %r1; S:", "nobody"),
-        ("st.local.u32 [%d4+8], 0; setp.lt.u32 %p3, %r3, 4; @%p3 st.local.u32 [%d4+8], %r1;", "nobody"),
+        (
+            "st.local.u32 [%d4+8], 0; setp.lt.u32 %p3, %r3, 4; @%p3 bra S; st.local.u32 [%d4+8], %r1; S:",
+            "nobody",
+        ),
+        (
+            "st.local.u32 [%d4+8], 0; setp.lt.u32 %p3, %r3, 4; @%p3 st.local.u32 [%d4+8], %r1;",
+            "nobody",
+        ),
         // Through a generic address.
         ("cvta.local.u64 %d6, %d4; st.u32 [%d6+8], %r2;", "nobody"),
         // Through an address that was in memory.
@@ -137,7 +147,9 @@ fn the_stack_holds_what_was_stored() {
 #[test]
 fn where_ways_meet_the_way_counts() {
     let meet = |condition: &str, first: &str, second: &str| {
-        format!("{condition}\n@%p3 bra S;\nmov.u32 %r4, {first};\nbra T;\nS:\nmov.u32 %r4, {second};\nT:")
+        format!(
+            "{condition}\n@%p3 bra S;\nmov.u32 %r4, {first};\nbra T;\nS:\nmov.u32 %r4, {second};\nT:"
+        )
     };
     let (lane, warp, all) =
         ("setp.lt.u32 %p3, %r3, 4;", "setp.lt.u32 %p3, %r2, 32;", "setp.lt.u32 %p3, %r1, 4;");
@@ -151,7 +163,9 @@ fn where_ways_meet_the_way_counts() {
 #[test]
 fn what_a_loop_leaves_depends_on_who_left_when() {
     let count = |bound: &str| {
-        format!("mov.u32 %r4, 0;\nL:\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, {bound};\n@%p3 bra L;")
+        format!(
+            "mov.u32 %r4, 0;\nL:\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, {bound};\n@%p3 bra L;"
+        )
     };
     assert_eq!(one_for(&count("%r1")), "CTA");
     assert_eq!(one_for(&count("%r3")), "nobody");
@@ -184,7 +198,9 @@ fn a_guard_is_a_branch() {
 #[test]
 fn a_jump_table_parts_whom_its_index_parts() {
     let body = |index: &str| {
-        format!("T: .branchtargets A, B, B;\nbrx.idx {index}, T;\nA:\n{CTA}\nbra C;\nB:\nmov.u32 %r9, 1;\nC:")
+        format!(
+            "T: .branchtargets A, B, B;\nbrx.idx {index}, T;\nA:\n{CTA}\nbra C;\nB:\nmov.u32 %r9, 1;\nC:"
+        )
     };
     assert_eq!(findings(64, 1, "", &body("%r1")).len(), 0);
     assert_eq!(findings(64, 1, "", &body("%r2")).len(), 1);
@@ -269,15 +285,19 @@ fn functions_are_judged_where_they_are_called() {
     assert_eq!(findings(64, 1, MEETS, &body).len(), 1);
     // By its result.
     let plain = MEETS.replace("bar.sync 0;", "");
-    let body = |argument| format!("{}setp.eq.u32 %p1, %r4, 5;\n@%p1 bra B;\n{CTA}\nB:", call(argument));
+    let body =
+        |argument| format!("{}setp.eq.u32 %p1, %r4, 5;\n@%p1 bra B;\n{CTA}\nB:", call(argument));
     assert_eq!(findings(64, 1, &plain, &body("%r1")).len(), 0);
     assert_eq!(findings(64, 1, &plain, &body("%r2")).len(), 1);
 }
 
 #[test]
 fn what_a_call_that_is_not_followed_returns_is_not_trusted() {
-    let again = MEETS.replace("bar.sync 0;", "{\n.param .b32 y;\n.param .b32 s;\nst.param.b32 [y], %x1;\n\
-        call.uni (s), meets, (y);\nld.param.b32 %x1, [s];\n}");
+    let again = MEETS.replace(
+        "bar.sync 0;",
+        "{\n.param .b32 y;\n.param .b32 s;\nst.param.b32 [y], %x1;\n\
+        call.uni (s), meets, (y);\nld.param.b32 %x1, [s];\n}",
+    );
     let body = format!("{}setp.eq.u32 %p1, %r4, 0;\n@%p1 bra B;\n{CTA}\nB:", call("%r1"));
     let found = findings(64, 1, &again, &body);
     let [finding] = &found[..] else { panic!("{found:?}") };

@@ -43,12 +43,76 @@ pub(super) enum Place {
 
 /// Functions of their operands.
 const PURE: [&str; 70] = [
-    "abs", "add", "addc", "and", "bfe", "bfi", "bfind", "bmsk", "brev", "clz", "cnot", "copysign",
-    "cos", "createpolicy", "cvt", "cvta", "div", "dp2a", "dp4a", "ex2", "fma", "fns", "getctarank",
-    "isspacep", "lg2", "lop3", "mad", "mad24", "madc", "mapa", "max", "min", "mov", "mul", "mul24",
-    "neg", "not", "or", "popc", "prmt", "rcp", "rem", "rsqrt", "sad", "selp", "set", "setp", "shf",
-    "shl", "shr", "sin", "slct", "sqrt", "sub", "subc", "szext", "tanh", "testp", "vabsdiff", "vadd",
-    "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "vsub", "xor", "ld.param", "st.param",
+    "abs",
+    "add",
+    "addc",
+    "and",
+    "bfe",
+    "bfi",
+    "bfind",
+    "bmsk",
+    "brev",
+    "clz",
+    "cnot",
+    "copysign",
+    "cos",
+    "createpolicy",
+    "cvt",
+    "cvta",
+    "div",
+    "dp2a",
+    "dp4a",
+    "ex2",
+    "fma",
+    "fns",
+    "getctarank",
+    "isspacep",
+    "lg2",
+    "lop3",
+    "mad",
+    "mad24",
+    "madc",
+    "mapa",
+    "max",
+    "min",
+    "mov",
+    "mul",
+    "mul24",
+    "neg",
+    "not",
+    "or",
+    "popc",
+    "prmt",
+    "rcp",
+    "rem",
+    "rsqrt",
+    "sad",
+    "selp",
+    "set",
+    "setp",
+    "shf",
+    "shl",
+    "shr",
+    "sin",
+    "slct",
+    "sqrt",
+    "sub",
+    "subc",
+    "szext",
+    "tanh",
+    "testp",
+    "vabsdiff",
+    "vadd",
+    "vmad",
+    "vmax",
+    "vmin",
+    "vset",
+    "vshl",
+    "vshr",
+    "vsub",
+    "xor",
+    "ld.param",
+    "st.param",
 ];
 
 /// Whether an instruction gives the same operands the same result.
@@ -202,21 +266,21 @@ pub(super) fn transfer(
         return Some(value);
     }
     let agreed = agreement(space, &values);
-    let agreed = if instruction.has("cc") || matches!(instruction.opcode(), "addc" | "subc" | "madc")
-    {
-        // The carry is a register too, which no operand names.
-        let hidden = scope.uses.read(scope.code.carry());
-        match hidden.map(|id| (scope.seen)(space, id)) {
-            Some(None) => return None,
-            Some(Some(carry)) => {
-                let carry = space.label(carry);
-                space.both(agreed, carry)
+    let agreed =
+        if instruction.has("cc") || matches!(instruction.opcode(), "addc" | "subc" | "madc") {
+            // The carry is a register too, which no operand names.
+            let hidden = scope.uses.read(scope.code.carry());
+            match hidden.map(|id| (scope.seen)(space, id)) {
+                Some(None) => return None,
+                Some(Some(carry)) => {
+                    let carry = space.label(carry);
+                    space.both(agreed, carry)
+                }
+                None => agreed,
             }
-            None => agreed,
-        }
-    } else {
-        agreed
-    };
+        } else {
+            agreed
+        };
     if matches!(instruction.opcode(), "ld" | "ldu") {
         return Some(Value::Label(loaded(space, scope, instruction, agreed, stack, local)));
     }
