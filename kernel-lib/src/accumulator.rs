@@ -49,14 +49,18 @@ impl<const N: u32, const ROWS: usize, const COLS: usize> sealed::Sealed for Accs
 impl<const N: u32, const ROWS: usize, const COLS: usize> Accumulators for Accs<N, ROWS, COLS> {
     const COUNT: u32 = N;
     const COLUMNS: u32 = {
-        require(N >= 1, "there is at least one accumulator");
+        require(
+            N >= 1,
+            "rule D9: a field of accumulators allocates at least one: write `Accs<1, …>` or more",
+        );
         require(
             ROWS == 128,
-            "rule D14: an accumulator has 128 rows, one for each lane of tensor memory (PTX ISA 9.7.16.2.1)",
+            "rule D14: an accumulator has 128 rows, one for each lane of tensor memory: write `Accs<N, 128, COLS>` (PTX ISA \
+             9.7.16.2.1)",
         );
         require(
             COLS >= 16 && COLS <= 256 && COLS % 16 == 0,
-            "rule D14: with 128 rows, an accumulator has 16 to 256 columns in steps of 16 (PTX ISA 9.7.16.2.1)",
+            "rule D14: with 128 rows, an accumulator has 16 to 256 columns in steps of 16: round `COLS` (PTX ISA 9.7.16.2.1)",
         );
         COLS as u32
     };
@@ -77,8 +81,9 @@ unsafe impl<const N: u32, const ROWS: usize, const COLS: usize> Field for Accs<N
         let columns = N * <Self as Accumulators>::COLUMNS;
         require(
             columns <= TENSOR_COLUMNS,
-            "rule D9: the accumulators need more than the 512 columns of tensor memory that an SM has, and its one allocation cannot \
-             grow: the claim gives up the permit (PTX ISA 9.7.16.7.1)",
+            "rule D9: the accumulators need more than the 512 columns of tensor memory that an SM has, and its one allocation \
+             cannot \
+             grow: the claim gives up the permit: take fewer accumulators, or narrower ones (PTX ISA 9.7.16.7.1)",
         );
         columns
     };
@@ -151,7 +156,7 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
     /// The two ends, and the allocation that outlives them.
     #[inline(always)]
     pub fn split<P: Set, C: Set>(
-        self, // C2: the accumulators are split once, so each end exists once for each thread
+        self, // C2: the accumulators are split once, so each end exists once for each thread; hand the ends to their roles
     ) -> Ends<'k, Tag, P, C, N, ROWS, COLS> {
         let (base, tensor) = (self.base, self.tensor);
         (
@@ -173,7 +178,7 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
     /// Deallocates accumulators that nobody used: their ends do not exist. Otherwise see [`Tensor::dealloc`].
     #[inline(always)]
     pub fn dealloc<L, const THREADS: u32>(
-        self, // D8: tensor memory is deallocated once, by the joined CTA
+        self, // D8: tensor memory is deallocated once, by the joined CTA; pass the proof to the exit
         joined: &mut Joined<'k, L, THREADS>,
     ) -> Deallocated<'k, Tag> {
         let (_, _, tensor) = self.split::<Joined<'k, L, THREADS>, Joined<'k, L, THREADS>>();
@@ -194,7 +199,7 @@ impl<'k, Tag> Tensor<'k, Tag> {
     /// (ISA 9.7.16.7.1).
     #[inline(always)]
     pub fn dealloc<L, const THREADS: u32>(
-        self, // D8: tensor memory is deallocated once, by the joined CTA
+        self, // D8: tensor memory is deallocated once, by the joined CTA; pass the proof to the exit
         joined: &mut Joined<'k, L, THREADS>,
         issued: impl ProofOf<'k, Issuing<Tag>>,
         drained: impl ProofOf<'k, Draining<Tag>>,

@@ -65,7 +65,7 @@ impl<T: Element, O> GlobalPtr<T, O> {
     /// 2. The elements hold what the kernel's protocol takes for their state at the start of a launch (rule A14).
     #[inline(always)]
     pub unsafe fn atomics<'k, S: Scope, L, const THREADS: u32>(
-        self, // A7: a location is accessed at one size and at one scope
+        self, // A7: a location is accessed at one size and at one scope; choose the widest that its users need
         cta: &Cta<'k, L, THREADS>,
     ) -> Atomics<'k, T, S> {
         let _ = cta;
@@ -121,9 +121,11 @@ pub struct SeenVector<'k, T, S, How, const N: usize> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` was seen by several accesses, in no particular order",
     label = "a vector is not one atomic unit",
-    note = "rule A12: a vector load is a load of each element, in an order that nobody promises; that one element is new says nothing of \
+    note = "rule A12: a vector load is a load of each element, in an order that nobody promises; that one element is new says \
+            nothing of \
             the next (PTX ISA 8.2.4)",
-    note = "take the witnesses of the elements, `.elements()`, each of which stands for its own word; or put flag and payload into one \
+    note = "take the witnesses of the elements, `.elements()`, each of which stands for its own word; or put flag and payload \
+            into one \
             word of 32 or 64 bits"
 )]
 pub trait OneAccess: sealed::Sealed {}
@@ -134,14 +136,15 @@ impl<'k, T: Copy, S: Scope, How, const N: usize> SeenVector<'k, T, S, How, N> {
     /// The witness of each element.
     #[inline(always)]
     pub fn elements(
-        self, // A12: each element has a witness of its own
+        self, // A12: each element has a witness of its own; go on with what this returns
     ) -> [Seen<'k, T, S, How>; N] {
         self.values.map(Seen::new)
     }
 
     /// One witness for all elements, for what one access has seen: which a vector is not (rule A12).
     #[inline(always)]
-    pub fn whole(self, // A12: what one access has seen
+    pub fn whole(
+        self, // A12: what one access has seen; go on with what this returns
     ) -> Seen<'k, [T; N], S, How>
     where
         Self: OneAccess,
@@ -195,7 +198,8 @@ impl HeadsAcquirePattern for ByRelaxedRead {}
 #[diagnostic::on_unimplemented(
     message = "what was seen was not acquired: the witness is `{Self}`",
     label = "no acquire pattern yet",
-    note = "rule A3: a relaxed load or a relaxed `atom` is no permission to read what was published (PTX ISA 8.8: an acquire pattern \
+    note = "rule A3: a relaxed load or a relaxed `atom` is no permission to read what was published (PTX ISA 8.8: an acquire \
+            pattern \
             ends in an acquire operation or a fence)",
     note = "call `.fence_acquire::<Gpu>()` first, or arrive with an operation that acquires"
 )]
@@ -229,7 +233,7 @@ impl<'k, T: Copy, S: Scope, How> Seen<'k, T, S, How> {
     /// `fence.acquire.F`, PTX 8.6, sm_90; before that `fence.acq_rel.F`, PTX 6.0, sm_70 (ISA 9.7.13.4, 8.8). `F` must include the scope of the word (rule A5).
     #[inline(always)]
     pub fn fence_acquire<F>(
-        self, // A3: the order is known of the value that this returns
+        self, // A3: the order is known of the value that this returns; go on with that
     ) -> Seen<'k, T, S, ByAcquire>
     where
         How: HeadsAcquirePattern,
@@ -341,7 +345,7 @@ reds! {
     message = "`{Self}` does not release what was written before the arrival",
     label = "missing release",
     note = "rule A4: what a thread wrote is published by a release pattern, not by a relaxed operation alone (PTX ISA 8.8)",
-    note = "arrive with `AcqRel`, or with `Release`"
+    note = "use `arrive::<AcqRel, _>`, or `arrive::<Release, _>`"
 )]
 pub trait Releases: Sem {}
 #[diagnostic::do_not_recommend]

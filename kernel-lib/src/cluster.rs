@@ -58,7 +58,7 @@ use crate::scope::{Cluster, Scope};
 use crate::sem::{Acquire, Relaxed, Release};
 use crate::shared_access::{check, write};
 use crate::tile::{Element, Elements, Linear, StageData};
-use crate::token::{Brand, Cta, Finished, Marks, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Brand, Cta, ExchangeOf, Finished, Marks, SameSet, Set, StaysWithItsThreads};
 
 /// `N` elements of `T` in each of the `CTAS` CTAs of a cluster, for all of them to read: a field of a layout, at most one
 /// in each.
@@ -72,14 +72,14 @@ unsafe impl<T: Element, const N: usize, const CTAS: u32> Field for PeerExchange<
     const CLUSTER: u32 = {
         require(
             CTAS >= 1 && CTAS <= 16,
-            "a cluster has 1 to 16 CTAs (more than 8 where the device allows it)",
+            "rule F3: a cluster has 1 to 16 CTAs, more than 8 only where the device allows it: choose a number of them",
         );
         CTAS
     };
     const ARRIVES_ON_CLUSTER: bool = true;
     const REMOTE_BARRIERS: bool = false;
     type Part<'k, Tag> = PeerPart<'k, Tag, T, N, CTAS>;
-    type Closed<'k, Tag> = Finished<'k, Tag>;
+    type Closed<'k, Tag> = Finished<'k, ExchangeOf<Tag>>;
     #[inline(always)]
     unsafe fn init(_: Addr<SharedCta>, _: u32) {}
     #[inline(always)]
@@ -99,7 +99,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32> PeerPart<'k, Tag, T, 
     /// Opens the region for the whole CTA.
     #[inline(always)]
     pub fn open<L, const THREADS: u32>(
-        self, // F2: one region arrives on the cluster's barrier
+        self, // F2: one region arrives on the cluster's barrier; go on with the one that this returns
         cta: &mut Cta<'k, Claimed<L>, THREADS>,
     ) -> PeerRegion<'k, Tag, T, N, CTAS, Cta<'k, Claimed<L>, THREADS>, Empty> {
         let _ = cta;
@@ -163,7 +163,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// `barrier.cluster.arrive.release.aligned`, PTX 8.0, sm_90 (ISA 9.7.13.4 and *barrier.cluster*).
     #[inline(always)]
     pub fn arrive<U>(
-        self, // F2: one arrival for each wait
+        self, // F2: one arrival for each wait; wait with the region that this returns
         set: &mut U,
     ) -> PeerRegion<'k, Tag, T, N, CTAS, S, ClusterArrived>
     where
@@ -182,7 +182,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// `fence.release.F` (ISA 9.7.13.4, 8.8).
     #[inline(always)]
     pub fn fence_release<F: Scope, U>(
-        self, // F2: the fence stands before the arrival of the region that this returns
+        self, // F2: the fence stands before the arrival of the region that this returns; go on with that
         set: &mut U,
     ) -> PeerRegion<'k, Tag, T, N, CTAS, S, ReleasedAt<F>>
     where
@@ -200,7 +200,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// `barrier.cluster.arrive.relaxed.aligned`, PTX 8.0, sm_90 (ISA *barrier.cluster*).
     #[inline(always)]
     pub fn arrive_relaxed<U>(
-        self, // F2: one arrival for each wait
+        self, // F2: one arrival for each wait; wait with the region that this returns
         set: &mut U,
     ) -> PeerRegion<'k, Tag, T, N, CTAS, S, ClusterArrived>
     where
@@ -219,7 +219,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// `barrier.cluster.wait.acquire.aligned`, PTX 8.0, sm_90 (ISA *barrier.cluster*).
     #[inline(always)]
     pub fn wait<U>(
-        self, // F2: one wait for each arrival
+        self, // F2: one wait for each arrival; go on with the region that this returns
         set: &mut U,
     ) -> PeerRegion<'k, Tag, T, N, CTAS, S, ClusterFull>
     where
@@ -251,9 +251,9 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     /// Ends the use of the region: there is no arrival that was not waited for.
     #[inline(always)]
     pub fn close<U>(
-        self, // F2, F3: behind the last wait there is only the exit
+        self, // F2, F3: behind the last wait there is only the exit; pass the proof to it
         set: &mut U,
-    ) -> Finished<'k, Tag>
+    ) -> Finished<'k, ExchangeOf<Tag>>
     where
         U: SameSet<S>,
         State: NotAwaited,

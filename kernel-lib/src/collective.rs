@@ -13,7 +13,7 @@ use crate::token::{Cta, Joined, RolePosition, Set, WARP, Warp, Warpgroup};
     message = "`{Self}` does not have whole warps",
     label = "a lane alone",
     note = "rule F1: shuffles, votes and reductions are done by all 32 lanes of a warp (PTX ISA 9.7.9.6, 9.7.13.11)",
-    note = "do it before `elect`, with the warp's token"
+    note = "move it before `elect`, and pass the warp's token"
 )]
 pub trait WholeWarps: Set {}
 

@@ -155,7 +155,7 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
     /// *tensormap.replace*).
     #[inline(always)]
     pub fn point_at<U, W>(
-        self, // B5: an edited map is not used before its fences
+        self, // B5: an edited map is not used before its fences; go on with the one that this returns
         thread: &mut U,
         array: ReadOnly<T::Element, W>,
         first: u64,
@@ -227,7 +227,7 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
     /// As [`Slot::load`].
     #[inline(always)]
     pub fn load<U, Tag, R, RS, SlotState>(
-        self, // B5: the map is the copies' until `wait_loads`
+        self, // B5: the map is the copies' until `wait_loads`; go on with the one that this returns
         thread: &mut U,
         stage: Slot<'k, Tag, R, RS, SlotState>,
         row: i32,

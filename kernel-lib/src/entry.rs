@@ -8,7 +8,8 @@ use crate::require;
 pub const fn same_threads(attribute: u32, token: u32) {
     require(
         attribute == token,
-        "rule F1: `threads = …` in `#[baton::kernel]` and the number in the type of the root token `Cta` differ",
+        "rule F1: `threads = …` in `#[baton::kernel]` and the number in the type of the root token `Cta` differ: write the same \
+         in both",
     );
 }
 
@@ -17,20 +18,22 @@ pub const fn same_threads(attribute: u32, token: u32) {
 pub const fn same_cluster<L: Layout>(attribute: u32) {
     require(
         !L::PAIR || attribute == 2,
-        "rule D10: tensor memory of a pair is that of the two CTAs of a cluster (`cta_group::2`), and the kernel is not launched in clusters \
+        "rule D10: tensor memory of a pair is that of the two CTAs of a cluster (`cta_group::2`), and the kernel is not launched \
+         in clusters \
          of two: write `cluster = 2` in `#[baton::kernel]`",
     );
     require(
         L::CLUSTER == 0 || attribute == L::CLUSTER,
-        "rule F3: a field of the layout spans a cluster, and the kernel is not launched in clusters of that many CTAs: write `cluster = …` in \
+        "rule F3: a field of the layout spans a cluster, and the kernel is not launched in clusters of that many CTAs: write \
+         `cluster = …` in \
          `#[baton::kernel]`",
     );
     // A kernel without `cluster` has clusters of one CTA.
     let ctas = if attribute == 0 { 1 } else { attribute };
     require(
         L::ASKS == 0 || ctas == L::ASKS,
-        "rule F8: an answer to `clusterlaunchcontrol.try_cancel` is the work of a whole cluster, so one CTA of the cluster asks, for all: a \
-         kernel with `cluster = N` has a `Takeover<DEPTH, FOLLOWERS, N>`",
+        "rule F8: an answer to `clusterlaunchcontrol.try_cancel` is the work of a whole cluster, so one CTA of the cluster asks, \
+         for all: declare `Takeover<DEPTH, FOLLOWERS, N>` in a kernel with `cluster = N`",
     );
 }
 

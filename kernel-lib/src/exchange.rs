@@ -57,7 +57,7 @@ impl<'k, Tag, T: Element, const N: usize> ExchangePart<'k, Tag, T, N> {
     /// Opens the region for the whole CTA.
     #[inline(always)]
     pub fn open<L, const THREADS: u32>(
-        self, // C2: the region is opened once by each thread
+        self, // C2: the region is opened once by each thread; go on with the one that this returns
         cta: &mut Cta<'k, Claimed<L>, THREADS>,
     ) -> Region<'k, Tag, T, N, Cta<'k, Claimed<L>, THREADS>, Empty> {
         let _ = cta;
@@ -128,7 +128,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     /// `mbarrier.arrive.release.cta.shared::cta.b64`, PTX 8.0, sm_90 (ISA 9.7.13.15.13).
     #[inline(always)]
     pub fn arrive<U>(
-        self, // C3, C10: one arrival for each observed phase
+        self, // C3, C10: one arrival for each observed phase; wait with the region that this returns
         set: &mut U,
     ) -> Region<'k, Tag, T, N, S, Arrived>
     where
@@ -147,7 +147,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     /// A loop over `mbarrier.try_wait.parity.acquire.cta`, PTX 7.8, sm_90 (ISA 9.7.13.15.16).
     #[inline(always)]
     pub fn wait<U>(
-        self, // C3, C4: a phase is awaited once, by the region that arrived on it
+        self, // C3, C4: a phase is awaited once, by the region that arrived on it; go on with the one that this returns
         set: &mut U,
     ) -> Region<'k, Tag, T, N, S, Full>
     where
@@ -167,7 +167,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     /// A loop over `mbarrier.try_wait.parity.relaxed.cta`, PTX 8.6, sm_90 (ISA 9.7.13.15.16).
     #[inline(always)]
     pub fn wait_relaxed<U>(
-        self, // C3, C4: a phase is awaited once, by the region that arrived on it
+        self, // C3, C4: a phase is awaited once, by the region that arrived on it; go on with the one that this returns
         set: &mut U,
     ) -> Region<'k, Tag, T, N, S, ObservedRelaxed>
     where
@@ -183,7 +183,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     /// Asks once whether every thread has arrived (rule C5).
     #[inline(always)]
     pub fn try_wait<U>(
-        mut self, // C5: the answer is in the region that this returns
+        mut self, // C5: the answer is in the region that this returns; go on with that
         set: &mut U,
     ) -> Region<'k, Tag, T, N, S, Polled>
     where
@@ -223,7 +223,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set> Region<'k, Tag, T, N, S, Obser
     /// `fence.acquire.cta`, before sm_90 `fence.acq_rel.cta` (ISA 9.7.13.4, 8.8).
     #[inline(always)]
     pub fn fence_acquire<U: SameSet<S>>(
-        self, // A3: the order is known of the region that this returns
+        self, // A3: the order is known of the region that this returns; go on with that
         set: &mut U,
     ) -> Region<'k, Tag, T, N, S, Full> {
         let _ = set;
@@ -237,7 +237,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set> Region<'k, Tag, T, N, S, Polle
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn completed(
-        self, // C5: the answer is used once
+        self, // C5: the answer is used once; go on with what this returns
     ) -> Result<Region<'k, Tag, T, N, S, Full>, Region<'k, Tag, T, N, S, Arrived>> {
         if self.complete { Ok(self.next_phase().become_state()) } else { Err(self.become_state()) }
     }
@@ -257,7 +257,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set> Region<'k, Tag, T, N, S, Full>
     /// Ends the use of the region.
     #[inline(always)]
     pub fn close<U: SameSet<S>>(
-        self, // C3: nobody arrives again
+        self, // C3: nobody arrives again; leave the region behind its last wait
         set: &mut U,
     ) {
         let _ = set;

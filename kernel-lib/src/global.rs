@@ -43,7 +43,8 @@ impl<T, W> Copy for ReadOnly<T, W> {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may be written while the kernel runs",
     label = "not read-only for the whole launch",
-    note = "rule A10: `ld.global.nc` and textures read through a cache that is outside the memory model, so what the kernel, or a grid that \
+    note = "rule A10: `ld.global.nc` and textures read through a cache that is outside the memory model, so what the kernel, or a \
+            grid that \
             it overlaps, writes may never be seen (PTX ISA 8.6, ld.global.nc)",
     note = "take the array as `ReadOnly<T>`, which the host lends by `&`; or read it with `.get(…)`"
 )]
@@ -151,7 +152,8 @@ pub enum TheMaps {}
     message = "the elements of this array do not belong to the threads of `{Self}`",
     label = "belongs to `{O}`",
     note = "rule A13: each plain element has one owner, and the array's type says which threads they are: `GlobalPtr<T>` is dealt \
-            out by the whole CTA, `GlobalPtr<T, TheWarp<I>>` and `GlobalPtr<T, TheWarpgroup<I>>` in the role at position `I`"
+            out by the whole CTA, `GlobalPtr<T, TheWarp<I>>` and `GlobalPtr<T, TheWarpgroup<I>>` in the role at position `I`",
+    note = "take an array whose type names the threads that use it here"
 )]
 pub unsafe trait Owns<O>: Set {}
 // SAFETY: there is one such set.
@@ -205,7 +207,7 @@ impl<T: Element, O> GlobalPtr<T, O> {
     /// owners.
     #[inline(always)]
     pub fn partition<S: Owns<O>>(
-        self, // A13: dealt out once; a `Takeover`'s work deals out the elements of other CTAs: `work.partition(&mut w, &mut array)`
+        self, // A13: an array is dealt out once; call `work.partition(&mut w, &mut array)` for the elements that a `Takeover` brings
         set: &S,
     ) -> Partition<T> {
         // SAFETY: this CTA is the one of its index, and the array is consumed.
@@ -458,6 +460,27 @@ pub struct TileAt<T, A = Load> {
     pub(crate) row: i32,
     pub(crate) col: i32,
     tile: PhantomData<fn() -> (T, A)>,
+}
+
+/// A tile of a matrix that bulk stores may write.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a place that a store may write",
+    label = "not a tile of a matrix that is stored to",
+    note = "rule G1: a matrix is lent to a launch to be read or to be written, and its map says which, so that no launch writes what another \
+            one reads",
+    note = "take the map as `TensorMap<_, Store>`, for which the host lends the matrix by `&mut`, and store a tile of its own shape"
+)]
+pub trait StoreTarget<T>: sealed::Sealed {
+    #[doc(hidden)]
+    fn place(self) -> TileAt<T, Store>;
+}
+impl<T, A> sealed::Sealed for TileAt<T, A> {}
+#[diagnostic::do_not_recommend]
+impl<T> StoreTarget<T> for TileAt<T, Store> {
+    #[inline(always)]
+    fn place(self) -> TileAt<T, Store> {
+        self
+    }
 }
 
 impl<T> TileAt<T> {

@@ -181,7 +181,7 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
     /// The set's barrier, then the protocol's release pattern by one thread.
     #[inline(always)]
     pub fn release<U>(
-        self, // A9: the array is the next holder's now
+        self, // A9: the array is the next holder's now; take it again with the protocol's own call
         set: &mut U,
     ) where
         U: SameSet<C>,

@@ -66,6 +66,13 @@ pub unsafe trait Field {
 /// # Safety
 /// 1. The fields lie behind each other without overlap, each on its alignment, in `BYTES` bytes.
 /// 2. `init` and `parts` call each field's once, with its own base and columns.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layout of shared memory that waits to be claimed",
+    label = "claimed before, or no layout",
+    note = "rule C2: shared memory is claimed once, since its barriers are initialised once",
+    note = "declare it with `baton::shared! {{ pub struct Smem in smem {{ … }} }}`, and go on with the CTA and the parts that the first \
+            `cta.claim()` returns"
+)]
 pub unsafe trait Layout: 'static {
     /// Bytes of dynamic shared memory.
     const BYTES: u32;
@@ -188,13 +195,13 @@ pub const fn one_field_of_tensor_memory(fields: &[(u32, bool)]) -> u32 {
         if columns != 0 {
             require(
                 found == 0 || paired == pair,
-                "rule D10: a kernel uses one `cta_group`, and the layout has tensor memory of a single CTA (`cta_group::1`) and of a pair \
-                 (`cta_group::2`)",
+                "rule D10: a kernel uses one `cta_group`, and the layout has tensor memory of a single CTA (`cta_group::1`) and \
+                 of a pair (`cta_group::2`): leave one of the fields out",
             );
             require(
                 found == 0,
-                "rule D9: tensor memory is allocated once, by the claim, which then gives up the permit; so one field of the layout has all \
-                 accumulators",
+                "rule D9: tensor memory is allocated once, by the claim, which then gives up the permit; so one field of the \
+                 layout has all accumulators: make them one `Accs<N, ROWS, COLS>`",
             );
             found = columns;
             paired = pair;
@@ -214,14 +221,15 @@ pub const fn cluster_of(fields: &[(u32, bool)]) -> u32 {
         if ctas != 0 {
             require(
                 found == 0 || found == ctas,
-                "rule F3: the fields of the layout span clusters of different numbers of CTAs, and a kernel is launched in clusters of one",
+                "rule F3: the fields of the layout span clusters of different numbers of CTAs, and a kernel is launched in \
+                 clusters of one number: give all fields the same",
             );
             found = ctas;
         }
         require(
             !(arrives && arrives_too),
             "rule F2: a cluster has one barrier, whose arrivals and waits take turns; so one field of the layout is an exchange \
-             between peers",
+             between peers: leave one of them out, or exchange through a `Relay`",
         );
         arrives |= arrives_too;
         i += 1;
@@ -236,8 +244,9 @@ pub const fn one_field_that_asks(fields: &[u32]) -> u32 {
     while i < fields.len() {
         require(
             asks == 0 || fields[i] == 0,
-            "rule F8: a request for another cluster's work behind one that was seen to fail is undefined, and of two takeovers each would see \
-             its own failures; so one field of the layout asks, and all sets of threads follow it",
+            "rule F8: a request for another cluster's work behind one that was seen to fail is undefined, and of two takeovers \
+             each would see \
+             its own failures; so one field of the layout asks: declare one takeover with as many followers as sets of threads need its answers",
         );
         asks += fields[i];
         i += 1;

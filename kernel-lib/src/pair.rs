@@ -56,7 +56,7 @@ unsafe impl<const COLS: u32> Field for Pair<COLS> {
     const COLUMNS: u32 = {
         require(
             COLS >= 1 && COLS <= TENSOR_COLUMNS,
-            "rule D9: an SM has 512 columns of tensor memory (PTX ISA 9.7.16.7.1)",
+            "rule D9: an SM has 512 columns of tensor memory: ask for at most as many (PTX ISA 9.7.16.7.1)",
         );
         COLS
     };
@@ -80,7 +80,8 @@ unsafe impl<const COLS: u32> Field for Pair<COLS> {
 #[diagnostic::on_unimplemented(
     message = "the other CTA of the pair may still use this tensor memory: `{Self}` joins the roles of one CTA",
     label = "missing `join_peers`",
-    note = "rule D13: with `cta_group::2` an instruction of either CTA works on the tensor memory of both, so neither gives it back, nor \
+    note = "rule D13: with `cta_group::2` an instruction of either CTA works on the tensor memory of both, so neither gives it \
+            back, nor \
             exits, before the roles of both have ended (PTX ISA 9.7.16.7.1)",
     note = "`let mut joined = joined.join_peers();` waits for them; pass `&mut joined`"
 )]
@@ -108,7 +109,7 @@ impl<'k, Tag> PairTensor<'k, Tag> {
     /// CTA (ISA 9.7.16.7.1).
     #[inline(always)]
     pub fn dealloc<J>(
-        self, // D8: tensor memory is deallocated once, by the joined CTAs
+        self, // D8: tensor memory is deallocated once, by the joined CTAs; pass the proof to the exit
         joined: &mut J,
     ) -> Deallocated<'k, Tag>
     where

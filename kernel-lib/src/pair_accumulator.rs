@@ -67,14 +67,15 @@ unsafe impl<const N: u32, const COLS: usize, const STAGES: u32> Field
     for PairAccs<N, COLS, STAGES>
 {
     const BYTES: u32 = {
-        require(STAGES >= 1, "a ring has at least one stage");
+        require(STAGES >= 1, "rule C10: a ring has at least one stage: write 1 or more");
         Self::FILLED + STAGES * MBARRIER
     };
     const ALIGN: u32 = MBARRIER;
     const COLUMNS: u32 = {
         require(
             COLS % 32 == 0,
-            "rule D14: an accumulator of a pair has 256 rows and 32 to 256 columns in steps of 32 (PTX ISA 9.7.16.2.1)",
+            "rule D14: an accumulator of a pair has 256 rows and 32 to 256 columns in steps of 32: round the number of columns \
+             (PTX ISA 9.7.16.2.1)",
         );
         <Accs<N, ROWS, COLS> as Field>::COLUMNS
     };
@@ -120,7 +121,7 @@ impl<'k, Tag, const N: u32, const COLS: usize, const STAGES: u32>
     /// The two ends, and the allocation that outlives them. The consuming end is that of a CTA alone.
     #[inline(always)]
     pub fn split<P: Set, C: Set, RingTag>(
-        self, // C2: the accumulators are split once, so each end exists once for each thread
+        self, // C2: the accumulators are split once, so each end exists once for each thread; hand the ends to their roles
     ) -> PairEnds<'k, Tag, P, C, RingTag, N, COLS, STAGES> {
         (
             PairProducer {
@@ -159,7 +160,7 @@ impl<'k, Tag> PairMemory<'k, Tag> {
     /// CTA (ISA 9.7.16.7.1).
     #[inline(always)]
     pub fn dealloc<J>(
-        self, // D8: tensor memory is deallocated once, by the joined CTAs
+        self, // D8: tensor memory is deallocated once, by the joined CTAs; pass the proof to the exit
         joined: &mut J,
         issued: impl ProofOf<'k, Issuing<Tag>>,
         drained: impl ProofOf<'k, Draining<Tag>>,
@@ -273,7 +274,7 @@ impl<'k, Tag, S, RingTag, const N: u32, const COLS: usize, const STAGES: u32>
     /// In rank 0 a `tcgen05.commit.cta_group::2` with `.multicast::cluster` on a barrier of each CTA; the wait for it.
     #[inline(always)]
     pub fn finish<T>(
-        self, // D8: after this no matrix instruction is issued
+        self, // D8: after this no matrix instruction is issued; return the proof from the role
         thread: &mut T,
     ) -> Finished<'k, Issuing<Tag>>
     where
@@ -320,7 +321,8 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
         const {
             require(
                 R::STAGES <= STAGES,
-                "rule C10: the accumulators of a pair have one barrier for each stage of the ring that is multiplied into them: raise \
+                "rule C10: the accumulators of a pair have one barrier for each stage of the ring that is multiplied into them: \
+                 raise \
                  `STAGES` of `PairAccs` to that of the ring",
             );
         };
@@ -345,7 +347,7 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
     /// 9.7.16.10.1); it contains `tcgen05.fence::before_thread_sync`.
     #[inline(always)]
     pub fn commit<T>(
-        self, // D5: only the commit hands the accumulator on
+        self, // D5: the commit hands the accumulator on; take the next one from `acquire`
         thread: &mut T,
     ) where
         T: SameSet<S> + SingleThread,
@@ -361,7 +363,7 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
     /// What the consuming end does with an accumulator that it was handed: the issuing end [commits](Self::commit) (rule D5).
     #[inline(always)]
     pub fn release<T>(
-        self, // D5: only the commit hands the accumulator on
+        self, // D5: the commit hands the accumulator on; take the next one from `acquire`
         thread: &mut T,
     ) where
         T: SameSet<S>,
@@ -379,9 +381,10 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
 #[diagnostic::on_unimplemented(
     message = "the product of two CTAs' `{Self}` is not an accumulator of 256 × {N}",
     label = "shapes or types do not fit",
-    note = "rule D14: `tcgen05.mma.cta_group::2` multiplies 128 rows of A in each of two CTAs by an N × K tile, of which each CTA has one \
+    note = "rule D14: `tcgen05.mma.cta_group::2` multiplies 128 rows of A in each of two CTAs by an N × K tile, of which each CTA \
+            has one \
             half of the rows, bf16 or f16, into 256 × N (PTX ISA 9.7.16.2.1)",
-    note = "a stage for it is `(Tile<bf16, 128, K>, Tile<bf16, HALF, K>)`, where `HALF` is half of {N}"
+    note = "make the stage `(Tile<bf16, 128, K>, Tile<bf16, HALF, K>)`, where `HALF` is half of {N}"
 )]
 pub unsafe trait PairOperands<const N: usize> {
     /// # Safety
@@ -400,7 +403,8 @@ unsafe impl<E: MmaElement, const N: usize, const HALF: usize, const K: usize> Pa
         let idesc = const {
             require(
                 2 * HALF == N,
-                "rule D14: each CTA of the pair has one half of the rows of B, which are the columns of the accumulator",
+                "rule D14: each CTA of the pair has one half of the rows of B, which are the columns of the accumulator: make B's \
+                 tile `Tile<_, HALF, K>` with `HALF` half of them",
             );
             instruction::<E>(2 * ROWS, N)
         };

@@ -181,8 +181,9 @@ pub trait PollConfirmed: State {}
 #[diagnostic::on_unimplemented(
     message = "this region is not filled, or the bulk copies into it are under way: it is `{Self}`",
     label = "not complete",
-    note = "rule B6: the destination of a bulk copy is read only after its mbarrier phase was observed (PTX ISA 9.7.9.25.2, 8.9.1.1)",
-    note = "the consumer's end hands it out: `consumer.wait(&mut set)`"
+    note = "rule B6: the destination of a bulk copy is read only after its mbarrier phase was observed (PTX ISA 9.7.9.25.2, \
+            8.9.1.1)",
+    note = "take the stage from the consumer's end: `consumer.wait(&mut set)`"
 )]
 pub trait FillCompleted: State {}
 
@@ -209,7 +210,8 @@ pub trait HasContents: State {}
 #[diagnostic::on_unimplemented(
     message = "reads of this region are over: it is `{Self}`",
     label = "a read behind the fence",
-    note = "rule B2: only loads before `fence.proxy.async` are ordered before the bulk copy that fills the stage next (PTX ISA 8.6, \
+    note = "rule B2: only loads before `fence.proxy.async` are ordered before the bulk copy that fills the stage next (PTX ISA \
+            8.6, \
             9.7.13.4)",
     note = "move the read above `.fence_proxy_async(&mut set)`"
 )]
@@ -241,7 +243,8 @@ impl<F: Includes<S>, S: Scope> ReleasedFor<S> for ReleasedAt<F> {}
 #[diagnostic::on_unimplemented(
     message = "nothing keeps this side's store before its load of the other side's flag: the announcement is `{Self}`",
     label = "missing `fence.sc`",
-    note = "rule A8: two sides that each store and then load the other's store may both miss it; release and acquire do not forbid that, \
+    note = "rule A8: two sides that each store and then load the other's store may both miss it; release and acquire do not \
+            forbid that, \
             only `fence.sc` on both sides does (PTX ISA 8.9.3, 8.10.2)",
     note = "call `.fence_sc::<Gpu, _>(&mut cta)` between `announce` and `look`"
 )]
@@ -253,7 +256,8 @@ impl<F: Includes<S>, S: Scope> SequencedFor<S> for Sequenced<F> {}
 #[diagnostic::on_unimplemented(
     message = "what was written through one address is not visible through the other: the array is `{Self}`",
     label = "missing `fence.proxy.alias`",
-    note = "rule B3: two virtual addresses of one location are two proxies, and an access through the one is ordered before an access through \
+    note = "rule B3: two virtual addresses of one location are two proxies, and an access through the one is ordered before an \
+            access through \
             the other only behind `fence.proxy.alias` (PTX ISA 8.2.2, 8.6)",
     note = "call `.fence_proxy_alias(&mut cta)` between `fill` and `sync`"
 )]
@@ -275,7 +279,8 @@ impl AliasFence for Written {
 /// A state of an array in which the set's barrier hands something on.
 #[diagnostic::on_unimplemented(
     message = "the set has written nothing that its barrier would hand on: the array is `{Self}`",
-    note = "rule A13: `sync` stands between a set's own accesses to its elements and the reads of all of them"
+    note = "rule A13: `sync` stands between a set's own accesses to its elements and the reads of all of them: call `.fill(&mut \
+            set, …)` first"
 )]
 pub trait SyncsTo: State {
     /// The state that the barrier leads to.
@@ -292,7 +297,8 @@ impl SyncsTo for WrittenAliased {
 #[diagnostic::on_unimplemented(
     message = "copies may not find what was written to this tensor map: it is `{Self}`",
     label = "missing `fence.proxy.tensormap::generic`",
-    note = "rule B4: copies read tensor maps through a proxy of its own; a map that was modified in memory is used only behind a release \
+    note = "rule B4: copies read tensor maps through a proxy of its own; a map that was modified in memory is used only behind a \
+            release \
             fence after the edit and an acquire fence before the use (PTX ISA 8.6, membar/fence)",
     note = "call `.fence_release(&mut t)` and `.fence_acquire(&mut t)` between the edit and `load`"
 )]
@@ -311,7 +317,8 @@ pub trait EditsReleased: State {}
 #[diagnostic::on_unimplemented(
     message = "copies that use this tensor map may be under way: it is `{Self}`",
     label = "edited while in use",
-    note = "rule B5: a bulk copy reads its tensor map at any moment until it has completed, so the map is not edited before that (PTX ISA, \
+    note = "rule B5: a bulk copy reads its tensor map at any moment until it has completed, so the map is not edited before that \
+            (PTX ISA, \
             tensormap.replace, cp.async.bulk.tensor)",
     note = "call `.wait_loads(&mut t, &mut loads)`, which waits for every load into the ring"
 )]
@@ -339,7 +346,8 @@ impl<Tag> MapVisibleToCopies for MapInUse<Tag> {}
 #[diagnostic::on_unimplemented(
     message = "`cp.async` copies into this region are under way: it is `{Self}`",
     label = "missing `cp.async.wait_group`",
-    note = "rule B8: what `cp.async` wrote is there when a `cp.async.wait_group` of the thread that issued it has covered it, and for other \
+    note = "rule B8: what `cp.async` wrote is there when a `cp.async.wait_group` of the thread that issued it has covered it, and \
+            for other \
             threads behind a barrier after that (PTX ISA, cp.async.wait_group)",
     note = "call `.wait_copies(&mut set)` first"
 )]
@@ -348,7 +356,7 @@ pub trait CopiesLanded: State {}
 /// `cp.async` copies are under way.
 #[diagnostic::on_unimplemented(
     message = "no `cp.async` copies into this region are under way: it is `{Self}`",
-    note = "rule B8: `wait_copies` follows `copy`"
+    note = "rule B8: `wait_copies` follows `copy`: leave it out, or call `.copy(&mut set, …)` first"
 )]
 pub trait CopiesUnderWay: State {}
 
@@ -365,7 +373,8 @@ pub trait VisibleToTheSet: State {}
 #[diagnostic::on_unimplemented(
     message = "threads read a stage that is drained by `{Drain}`: it is `{Self}`",
     label = "no place for `fence.proxy.async`",
-    note = "rule B2: each thread that read runs `fence.proxy.async` before bulk copies fill the stage again, and a stage that matrix \
+    note = "rule B2: each thread that read runs `fence.proxy.async` before bulk copies fill the stage again, and a stage that \
+            matrix \
             instructions drain goes back without one (PTX ISA 8.6, 9.7.13.4)",
     note = "drain the ring `ByThreads`, or read what the matrix instructions computed"
 )]
@@ -376,7 +385,8 @@ pub trait ThreadsReadWhereDrained<Drain: Way>: State {}
     message = "this region is not handed over to be written: it is `{Self}`",
     label = "not writable",
     note = "rules A9, B7 and D6: it belongs to its readers, or an asynchronous operation still uses it, until it is handed back",
-    note = "the producer's end hands out empty stages: `producer.acquire(&mut set)`; an array that a lock guards is written before \
+    note = "take an empty stage from the producer's end, `producer.acquire(&mut set)`; an array that a lock guards is written \
+            before \
             `.sync(&mut set)`, or behind `.reopen(&mut set)`"
 )]
 pub trait Writable: State {}
@@ -385,7 +395,8 @@ pub trait Writable: State {}
 #[diagnostic::on_unimplemented(
     message = "this CTA's region of the exchange is not its own to write: it is `{Self}`",
     label = "the peers may read it",
-    note = "rules A9 and F2: between the arrival on the cluster's barrier and the end of every CTA's reading the region belongs to all of \
+    note = "rules A9 and F2: between the arrival on the cluster's barrier and the end of every CTA's reading the region belongs \
+            to all of \
             them; a second barrier says that they have read (PTX ISA 8.9, *barrier.cluster*)",
     note = "after `.wait(&mut cta)`, call `.reopen(&mut cta)`, which is that barrier, and fill what it returns"
 )]
@@ -395,7 +406,8 @@ pub trait WritableBesidePeers: State {}
 #[diagnostic::on_unimplemented(
     message = "this region's elements have owners already: it is `{Self}`",
     label = "dealt out otherwise",
-    note = "rule A13: `fill` gives each thread single elements and `copy` 16 bytes at a time, so that after one the other would write \
+    note = "rule A13: `fill` gives each thread single elements and `copy` 16 bytes at a time, so that after one the other would \
+            write \
             elements of another thread",
     note = "take a stage for each: `producer.acquire(&mut set)`"
 )]
@@ -435,7 +447,8 @@ pub trait ReadsEnded: State {}
 /// Matrix instructions read the region, so that a commit can release it.
 #[diagnostic::on_unimplemented(
     message = "no matrix instruction reads this stage: it is `{Self}`",
-    note = "rule D6: `release_by_commit` hands back what `mma` has read; a stage read by threads is handed back by `release`"
+    note = "rule D6: `release_by_commit` hands back what `mma` has read: call `.release(&mut set)` on a stage that threads have \
+            read"
 )]
 pub trait ReadByMatrix: State {}
 
@@ -443,7 +456,8 @@ pub trait ReadByMatrix: State {}
 #[diagnostic::on_unimplemented(
     message = "a bulk store still reads this staging buffer: it is `{Self}`",
     label = "in flight",
-    note = "rules B7 and B11: the source of a bulk store is overwritten only after `cp.async.bulk.wait_group.read` by the thread that \
+    note = "rules B7 and B11: the source of a bulk store is overwritten only after `cp.async.bulk.wait_group.read` by the thread \
+            that \
             committed it, and the set's barrier (PTX ISA 9.7.9.25.3)",
     note = "call `.wait_group_read(&mut set)` first"
 )]
@@ -468,7 +482,7 @@ impl EndsStaging for InFlight {
 /// A store is under way, so that there is a group to wait for.
 #[diagnostic::on_unimplemented(
     message = "no bulk store of this staging buffer is under way: it is `{Self}`",
-    note = "rule B11: `wait_group_read` follows `store`"
+    note = "rule B11: `wait_group_read` follows `store`: call `.store(&mut set, …)` first, or leave it out"
 )]
 pub trait StoreInFlight: State {}
 
@@ -504,7 +518,7 @@ pub trait LoadsEnded: State {}
 /// A load is under way.
 #[diagnostic::on_unimplemented(
     message = "no `tcgen05.ld` is under way: the accumulator is `{Self}`",
-    note = "rule D3: `wait_ld` follows `ld`"
+    note = "rule D3: `wait_ld` follows `ld`: leave it out, or call `.ld(&mut wg, …)` first"
 )]
 pub trait LoadUnderWay: State {}
 
@@ -512,7 +526,8 @@ pub trait LoadUnderWay: State {}
 #[diagnostic::on_unimplemented(
     message = "`tcgen05.st` to this accumulator is still under way: it is `{Self}`",
     label = "missing `tcgen05.wait::st`",
-    note = "rule D4: what `tcgen05.st` writes is there for other tcgen05 instructions and other threads only after `tcgen05.wait::st` of the \
+    note = "rule D4: what `tcgen05.st` writes is there for other tcgen05 instructions and other threads only after \
+            `tcgen05.wait::st` of the \
             warp that stored (PTX ISA 9.7.16.8.5)",
     note = "call `.wait_st(&mut wg)` between the store and this call"
 )]
@@ -521,7 +536,7 @@ pub trait StoresEnded: State {}
 /// A store is under way.
 #[diagnostic::on_unimplemented(
     message = "no `tcgen05.st` is under way: the accumulator is `{Self}`",
-    note = "rule D4: `wait_st` follows `st`"
+    note = "rule D4: `wait_st` follows `st`: leave it out, or call `.st(&mut wg, …)` first"
 )]
 pub trait StoreUnderWay: State {}
 
@@ -537,7 +552,8 @@ pub trait BeforeThreadSync: State {}
 /// The accumulator is this thread's to write.
 #[diagnostic::on_unimplemented(
     message = "this accumulator is not the producer's to write: it is `{Self}`",
-    note = "rules D2 and D5: matrix instructions write what `producer.acquire(&mut t)` handed out, until `commit`"
+    note = "rules D2 and D5: matrix instructions write what the producer handed out, until `commit`: take it from \
+            `producer.acquire(&mut t)`"
 )]
 pub trait MatrixWritable: State {}
 
@@ -545,7 +561,8 @@ pub trait MatrixWritable: State {}
 #[diagnostic::on_unimplemented(
     message = "these registers have not been handed to `wgmma`: they are `{Self}`",
     label = "missing `wgmma.fence`",
-    note = "rule E1: `wgmma.fence` stands before the first `wgmma.mma_async`, and whenever threads have touched the registers (PTX ISA \
+    note = "rule E1: `wgmma.fence` stands before the first `wgmma.mma_async`, and whenever threads have touched the registers \
+            (PTX ISA \
             9.7.15.7.1)",
     note = "call `.fence(&mut wg)` on the product first, or `.fence_with(&mut wg, a)` where A is in registers"
 )]
@@ -555,7 +572,8 @@ pub trait FencedForWgmma: State {}
 #[diagnostic::on_unimplemented(
     message = "these registers belong to `wgmma` instructions: they are `{Self}`",
     label = "missing `wgmma.wait_group`",
-    note = "rule E2: the registers of `wgmma.mma_async` are read and written only behind a `wgmma.wait_group` that covers its group, and \
+    note = "rule E2: the registers of `wgmma.mma_async` are read and written only behind a `wgmma.wait_group` that covers its \
+            group, and \
             not between `wgmma.fence` and the instruction (PTX ISA 9.7.15.7.1, 9.7.15.7.3)",
     note = "call `.commit_group(&mut wg, stage)` and `.wait_group::<0, _>(&mut wg)`, which gives the product and the stages back"
 )]
@@ -564,7 +582,7 @@ pub trait RegistersSettled: State {}
 /// Instructions have been issued that belong to no group yet.
 #[diagnostic::on_unimplemented(
     message = "no `wgmma.mma_async` of this product waits for its group: it is `{Self}`",
-    note = "rule E2: `commit_group` follows `mma_async`"
+    note = "rule E2: `commit_group` follows `mma_async`: call `.mma_async(&mut wg, stage)` first"
 )]
 pub trait HasIssued: State {}
 
@@ -578,10 +596,20 @@ pub trait HasIssued: State {}
 )]
 pub trait HasCommitted: State {}
 
+/// The stage may be an operand of `tcgen05.mma`.
+#[diagnostic::on_unimplemented(
+    message = "this stage is not handed over to be multiplied: it is `{Self}`",
+    label = "not an operand",
+    note = "rules B6, C5 and D6: `tcgen05.mma` reads what the consumer was handed, once, and its commit hands the stage back (PTX ISA \
+            9.7.9.25.2, 9.7.16.6.2)",
+    note = "take the stage from `consumer.wait(&mut t)`, or from a `try_wait` that returned true: `attempt.completed()`"
+)]
+pub trait ReadableByMma {}
+
 /// The stage may be an operand of `wgmma`.
 #[diagnostic::on_unimplemented(
     message = "this stage is not handed over to be read: it is `{Self}`",
-    note = "rules B6 and C5: `wgmma` reads what the consumer's `wait(&mut wg)` handed out"
+    note = "rules B6 and C5: `wgmma` reads what the consumer handed out: take the stage from `consumer.wait(&mut wg)`"
 )]
 pub trait ReadableByWgmma: State {}
 
@@ -608,7 +636,8 @@ pub trait ReleasedToTheCluster: State {}
 #[diagnostic::on_unimplemented(
     message = "the peers of the cluster have not published their regions: this one is `{Self}`",
     label = "a peer's memory",
-    note = "rule F3: distributed shared memory is read between a cluster barrier behind which every peer has written, and the one at the \
+    note = "rule F3: distributed shared memory is read between a cluster barrier behind which every peer has written, and the one \
+            at the \
             exit, before which no peer ends (PTX ISA 5.1.6, barrier.cluster)",
     note = "call `.arrive(&mut cta)` and `.wait(&mut cta)` first"
 )]
@@ -672,7 +701,7 @@ facts! {
     Polled: FillCompleted CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Awaited: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
     ObservedRelaxed: PollConfirmed CopiesLanded FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
-    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByWgmma;
+    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByMma ReadableByWgmma;
     ReadByMma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
     ReadByWgmma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
     Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
@@ -708,7 +737,8 @@ facts! { @state [Tag] MapInUse<Tag> }
 /// A state behind which `fence.proxy.async` makes sense.
 #[diagnostic::on_unimplemented(
     message = "`fence.proxy.async` belongs behind this set's ordinary accesses, and the region is `{Self}`",
-    note = "rules B1 and B2: the fence orders the accesses that the same thread made before it"
+    note = "rules B1 and B2: the fence orders the accesses that the same thread made before it: call it once, behind the last of \
+            them"
 )]
 pub trait ProxyFence: State {
     /// The state that the fence leads to.
@@ -730,7 +760,8 @@ impl ProxyFence for Full {
 /// A state of an array in which each thread has touched its own elements at most, and what makes them everybody's.
 #[diagnostic::on_unimplemented(
     message = "this array is not this set's own: it is `{Self}`",
-    note = "rule A13: `sync` stands between the set's own accesses to its elements and the reads of all of them"
+    note = "rule A13: `sync` stands between the set's own accesses to its elements and the reads of all of them: call it once, \
+            behind the accesses"
 )]
 pub trait OpensToTheSet: State {
     /// Whether the set's barrier has to stand between.

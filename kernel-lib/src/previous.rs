@@ -86,9 +86,10 @@ pub fn complete_in_order() {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say that the grid before this one has completed",
     label = "missing `griddepcontrol.wait`",
-    note = "rule F6: under programmatic dependent launch a grid begins while the one that it depends on still writes; what that wrote is \
+    note = "rule F6: under programmatic dependent launch a grid begins while the one that it depends on still writes; what that \
+            wrote is \
             visible behind `griddepcontrol.wait` in the thread that reads it (PTX ISA, griddepcontrol)",
-    note = "`let previous = PreviousGrid::wait(&mut set);` and then `.after(&previous)`"
+    note = "write `let previous = PreviousGrid::wait(&mut set);` and then `.after(&previous)`"
 )]
 pub trait PreviousCompleted: sealed::Sealed {}
 impl<S> sealed::Sealed for PreviousGrid<S> {}
@@ -102,7 +103,7 @@ impl<P: MayDepend> Dependent<P> {
     /// The parameter, behind the wait.
     #[inline(always)]
     pub fn after<W: PreviousCompleted>(
-        self, // F6: the array of the grid before is there behind the wait
+        self, // F6: the array of the grid before is there behind the wait; go on with what this returns
         previous: &W,
     ) -> P::Behind {
         let _ = previous;

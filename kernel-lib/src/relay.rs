@@ -77,14 +77,14 @@ unsafe impl<const N: u32, T: Element, const LEN: usize, const CTAS: u32> Field
     for Relay<N, T, LEN, CTAS>
 {
     const BYTES: u32 = {
-        require(N >= 1, "a relay has at least one stage");
+        require(N >= 1, "rule C10: a relay has at least one stage: write 1 or more");
         Self::EMPTY + N * MBARRIER
     };
     const ALIGN: u32 = 16;
     const CLUSTER: u32 = {
         require(
             CTAS >= 2 && CTAS <= 16,
-            "a relay has 2 to 16 CTAs (more than 8 where the device allows it)",
+            "rule F3: a relay has 2 to 16 CTAs, more than 8 only where the device allows it: choose a number of them",
         );
         CTAS
     };
@@ -140,7 +140,7 @@ impl<'k, Tag, const N: u32, T: Element, const LEN: usize, const CTAS: u32>
     /// The two ends of this CTA. Which set of threads holds an end follows from its first use.
     #[inline(always)]
     pub fn split<P: Set, C: Set>(
-        self, // C2: a relay is split once, so each end exists once for each thread
+        self, // C2: a relay is split once, so each end exists once for each thread; hand the ends to their roles
     ) -> Ends<'k, Tag, P, C, N, T, LEN, CTAS> {
         let base = self.base;
         (
@@ -166,7 +166,8 @@ impl ReachesPeers for Cluster {}
 #[diagnostic::on_unimplemented(
     message = "the barrier of `{Self}` lies in another CTA",
     label = "a wait on a peer's barrier",
-    note = "rule C11: `mbarrier.test_wait` and `try_wait` take a barrier of the executing CTA, and an arrival on another CTA's barrier \
+    note = "rule C11: `mbarrier.test_wait` and `try_wait` take a barrier of the executing CTA, and an arrival on another CTA's \
+            barrier \
             returns no state to wait for (PTX ISA, mbarrier.try_wait, mbarrier.arrive)",
     note = "wait for what the peer arrives on here: `giving.acquire(&mut set)` returns when the peer has released a stage"
 )]
@@ -201,7 +202,7 @@ impl<Tag> Passed<'_, Tag> {
     /// Waits until the peer has taken the stage, on a barrier of this CTA: which it does not arrive on then (rule C11).
     #[inline(always)]
     pub fn wait<U: Set>(
-        self, // C11: a barrier of this CTA is not where the peer arrives
+        self, // C11: a barrier of this CTA is not where the peer arrives; leave the waiting to `acquire`
         set: &mut U,
     ) where
         Self: BarrierOfThisCta,
@@ -294,7 +295,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
     /// 9.7.13.15.13).
     #[inline(always)]
     pub fn publish<Sc, U>(
-        self, // A9: the stage is the next CTA's now
+        self, // A9: the stage is the next CTA's now; take the next one from `acquire`
         set: &mut U,
     ) -> Passed<'k, Tag>
     where
@@ -364,7 +365,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
     /// barrier. PTX 8.0, sm_90 (ISA 9.7.13.15.13).
     #[inline(always)]
     pub fn release<Sc, U>(
-        self, // A9: the stage is the CTA's before now
+        self, // A9: the stage is the CTA's before now; take the next one from `wait`
         set: &mut U,
     ) where
         Sc: ReachesPeers,

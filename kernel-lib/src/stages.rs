@@ -52,11 +52,11 @@ use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Release};
 use crate::tile::StageData;
-use crate::token::{Finished, RoleReturn, Set, sealed};
+use crate::token::{FillsOf, Finished, RoleReturn, Set, sealed};
 
 pub use ends::{Attempt, Consumer, Producer, StagesPart};
 pub use fills::Fills;
-pub use slot::{Loaded, Slot};
+pub use slot::{HeldStage, Loaded, Slot};
 
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;
@@ -135,7 +135,7 @@ impl Fill for ByThreads {
     const ASYNCHRONOUS: bool = false;
 }
 impl Fill for ByBulk {
-    type Closed<'k, Tag> = Finished<'k, Tag>;
+    type Closed<'k, Tag> = Finished<'k, FillsOf<Tag>>;
     const ASYNCHRONOUS: bool = true;
 }
 impl Drain for ByThreads {
@@ -175,13 +175,13 @@ impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> 
     type Fill = F;
     type Drain = R;
     const STAGES: u32 = {
-        require(N >= 1, "a ring has at least one stage");
+        require(N >= 1, "rule C10: a ring has at least one stage: write 1 or more");
         N
     };
     const PEERS: u32 = {
         require(
             D::CTAS == 1 || F::ASYNCHRONOUS,
-            "only bulk copies fill the stages of all CTAs of a cluster: fill the ring `ByBulk`",
+            "rule B6: only bulk copies fill the stages of all CTAs of a cluster: fill the ring `ByBulk`",
         );
         require(
             !R::PAIR || F::ASYNCHRONOUS,

@@ -11,18 +11,18 @@
 use core::marker::PhantomData;
 
 use crate::dropped::{Hand, StagingBuffer as Held};
-use crate::global::{Store, TileAt};
+use crate::global::{Store, StoreTarget, TileAt};
 use crate::layout::Field;
 use crate::path::{
     ByBulk, EndsStaging, HandsOnTo, InFlight, ProxyFence, SourceFree, StoreInFlight, Writable,
-    Written,
+    Written, WrittenFenced,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
 use crate::shared_access::{check, pack, write_chunk};
 use crate::tile::{BulkTile, Tile};
-use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads, sealed};
+use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads, StoresOf, sealed};
 
 /// A staging buffer of the tile `T`: a field of a layout.
 pub struct Staging<T>(PhantomData<T>);
@@ -34,7 +34,7 @@ unsafe impl<T: BulkTile> Field for Staging<T> {
     const ALIGN: u32 = 1024;
     const REMOTE_BARRIERS: bool = false;
     type Part<'k, Tag> = StagingPart<'k, Tag, T>;
-    type Closed<'k, Tag> = Finished<'k, Tag>;
+    type Closed<'k, Tag> = Finished<'k, StoresOf<Tag>>;
     #[inline(always)]
     unsafe fn init(_: Addr<SharedCta>, _: u32) {}
     #[inline(always)]
@@ -54,11 +54,48 @@ impl<'k, Tag, T: BulkTile> StagingPart<'k, Tag, T> {
     /// Opens the buffer for the set that will write it and store it.
     #[inline(always)]
     pub fn open<S: Set>(
-        self, // B10: one set writes the buffer and stores it
+        self, // B10: one set writes the buffer and stores it; go on with the buffer that this returns
         set: &mut S,
     ) -> StagingBuffer<'k, Tag, T, S, Written> {
         let _ = set;
         StagingBuffer::new(self.base)
+    }
+}
+
+/// A staging buffer that was opened. Nothing implements it: it is here for what the compiler says where an unopened one is used.
+#[diagnostic::on_unimplemented(
+    message = "this staging buffer has not been opened, so no set of threads may use it yet",
+    label = "not opened",
+    note = "rules B10 and A13: one set writes the buffer, stores it and waits for the store (PTX ISA 9.7.9.25.3: a bulk group belongs to the \
+            thread that committed it)",
+    note = "write `let mut staging = buffer.open(&mut set);`, and go on with that"
+)]
+#[doc(hidden)]
+pub trait IsOpen: sealed::Sealed {}
+impl<Tag, T> sealed::Sealed for StagingPart<'_, Tag, T> {}
+
+impl<'k, Tag, T: BulkTile> StagingPart<'k, Tag, T> {
+    /// What an opened buffer does; see [`IsOpen`].
+    #[doc(hidden)]
+    pub fn put<U: Set, V>(&mut self, set: &mut U, col: u32, values: V)
+    where
+        Self: IsOpen,
+    {
+        let _ = (set, col, values);
+        unreachable!()
+    }
+
+    /// What an opened buffer does; see [`IsOpen`].
+    #[doc(hidden)]
+    pub fn fence_proxy_async<U: Set>(
+        self, // B10: one set writes the buffer and stores it; open it first
+        set: &mut U,
+    ) -> StagingBuffer<'k, Tag, T, U, WrittenFenced>
+    where
+        Self: IsOpen,
+    {
+        let _ = set;
+        unreachable!()
     }
 }
 
@@ -123,15 +160,15 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// panel and `cp.async.bulk.commit_group`. PTX 8.0, sm_90 (ISA 9.7.9.25.5, 9.7.9.25.3).
     #[inline(always)]
     pub fn store<U>(
-        self, // B7: the buffer belongs to the copy now
+        self, // B7: the buffer belongs to the copy now; go on with the one that this returns
         set: &mut U,
-        to: TileAt<T, Store>,
+        to: impl StoreTarget<T>,
     ) -> StagingBuffer<'k, Tag, T, S, InFlight>
     where
         U: SameSet<S>,
         State: HandsOnTo<ByBulk>,
     {
-        let base = self.base;
+        let (base, to) = (self.base, to.place());
         set.barrier();
         // SAFETY: the buffer is written and fenced by every thread of the set, whose barrier stands before; nobody writes it
         // until the leader has waited for the group.
@@ -146,9 +183,9 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// As `store`, and `mbarrier.arrive.release.cta.shared::cta.b64` by the leader before the copies.
     #[inline(always)]
     pub fn store_and_release<U, H>(
-        self, // B7: the buffer belongs to the copy now
+        self, // B7: the buffer belongs to the copy now; go on with the one that this returns
         set: &mut U,
-        to: TileAt<T, Store>,
+        to: impl StoreTarget<T>,
         read: H, // A9: it is the producer's now
     ) -> StagingBuffer<'k, Tag, T, S, InFlight>
     where
@@ -156,7 +193,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
         H: HandBack<S>,
         State: HandsOnTo<ByBulk>,
     {
-        let base = self.base;
+        let (base, to) = (self.base, to.place());
         set.barrier();
         // SAFETY: the set's barrier stands before.
         let arrive = unsafe { read.arrival() };
@@ -194,9 +231,9 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     /// `cp.async.bulk.wait_group.read 0` by the leader; nothing where `wait_group_read` was the last step.
     #[inline(always)]
     pub fn finish<U>(
-        self, // B9: after this no bulk store is begun
+        self, // B9: after this no bulk store is begun; pass the proof to the exit
         set: &mut U,
-    ) -> Finished<'k, Tag>
+    ) -> Finished<'k, StoresOf<Tag>>
     where
         U: SameSet<S>,
         State: EndsStaging,
@@ -265,13 +302,17 @@ where
         let chunk = const {
             require(
                 S::THREADS as usize == ROWS,
-                "rule A13: each thread of the set owns one row, so the tile has as many rows as the set has threads",
+                "rule A13: each thread of the set owns one row, so the tile has as many rows as the set has threads: choose its \
+                 `ROWS` so",
             );
             require(
                 N > 0 && (N * size_of::<E>()) % 16 == 0,
-                "a thread writes its row in steps of 16 bytes",
+                "rule D14: a thread writes its row in steps of 16 bytes: choose `N` so",
             );
-            require(N <= COLS, "rule D14: a thread writes at most the row of the tile");
+            require(
+                N <= COLS,
+                "rule D14: a thread writes at most the row of the tile: put less at once",
+            );
             16 / size_of::<E>()
         };
         // Not `col + N`: the sum could wrap.

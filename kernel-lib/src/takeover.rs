@@ -68,7 +68,7 @@ use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Relaxed, Release};
 use crate::token::{
-    Brand, Finished, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
+    Brand, Finished, Marks, RequestsOf, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
 };
 
 /// Bytes of an answer.
@@ -93,10 +93,14 @@ unsafe impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Field
     for Takeover<DEPTH, FOLLOWERS, CTAS>
 {
     const BYTES: u32 = {
-        require(DEPTH >= 1, "a takeover has room for at least one answer");
+        require(
+            DEPTH >= 1,
+            "rule F8: a takeover has room for at least one answer: write a depth of 1 or more",
+        );
         require(
             FOLLOWERS >= 1 && FOLLOWERS <= 4,
-            "rule C9: a takeover has one to four followers, whose arrivals hand each answer back, and an mbarrier counts at least one",
+            "rule C9: a takeover has one to four followers, whose arrivals hand each answer back, and an mbarrier counts at least \
+             one: let one set follow, or leave the field out",
         );
         Self::EMPTY + DEPTH * MBARRIER
     };
@@ -104,13 +108,13 @@ unsafe impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Field
     const CLUSTER: u32 = {
         require(
             CTAS >= 1 && CTAS <= 16,
-            "a cluster has 1 to 16 CTAs (more than 8 where the device allows it)",
+            "rule F3: a cluster has 1 to 16 CTAs, more than 8 only where the device allows it: choose a number of them",
         );
         if CTAS == 1 { 0 } else { CTAS }
     };
     const ASKS: u32 = CTAS;
     type Part<'k, Tag> = TakeoverPart<'k, Tag, DEPTH, FOLLOWERS, CTAS>;
-    type Closed<'k, Tag> = Finished<'k, Tag>;
+    type Closed<'k, Tag> = Finished<'k, RequestsOf<Tag>>;
 
     #[inline(always)]
     unsafe fn init(base: Addr<SharedCta>, _: u32) {
@@ -142,21 +146,23 @@ impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     /// The end that asks, and a tuple of as many followers as the field says (rule C9): of one follower too,
     /// `let (asker, (follower,)) = tiles.split();`. Which set of threads holds an end follows from its first use.
     #[inline(always)]
-    pub fn split<A: Set, TupleOfFollowersRuleC9>(
-        self, // C2, F8: a takeover is split once, so one end asks
-    ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, TupleOfFollowersRuleC9)
+    pub fn split<A: Set, TakeTheFollowersApartAsATupleRuleC9>(
+        self, // C2, F8: a takeover is split once, so one end asks; hand its ends to the roles
+    ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, TakeTheFollowersApartAsATupleRuleC9)
     where
-        TupleOfFollowersRuleC9: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
+        TakeTheFollowersApartAsATupleRuleC9: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
     {
         // SAFETY: a claimed field's place, and its ends are handed out here, once.
-        (Asker::new(self.base, Cursor::start()), unsafe { TupleOfFollowersRuleC9::at(self.base) })
+        let followers = unsafe { TakeTheFollowersApartAsATupleRuleC9::at(self.base) };
+        (Asker::new(self.base, Cursor::start()), followers)
     }
 }
 
 /// The tuple of the followers of a takeover.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of the {FOLLOWERS} followers of this takeover",
-    note = "rule C9: each answer is handed back by as many arrivals as the field `Takeover<DEPTH, FOLLOWERS>` says: take a tuple of that \
+    note = "rule C9: each answer is handed back by as many arrivals as the field `Takeover<DEPTH, FOLLOWERS>` says: take a tuple \
+            of that \
             many followers (one to four), and let each set of threads that needs the tiles have one"
 )]
 #[expect(
@@ -212,7 +218,8 @@ impl sealed::Sealed for Refused {}
 #[diagnostic::on_unimplemented(
     message = "no cluster may be asked for: the end is `{Self}`",
     label = "the answer before this request is not a cluster",
-    note = "rule F8: a `clusterlaunchcontrol.try_cancel` behind one that was seen to fail is undefined, so each request comes behind the \
+    note = "rule F8: a `clusterlaunchcontrol.try_cancel` behind one that was seen to fail is undefined, so each request comes \
+            behind the \
             answer to the one before it, and the answer that fails ends them (PTX ISA, clusterlaunchcontrol.try_cancel)",
     note = "call `.answer(&mut t)`, and `ask` again with what `Ok` holds; what `Err` holds is ended by `.finish(&mut t)`"
 )]
@@ -222,7 +229,7 @@ impl MayAsk for Granted {}
 /// A request is under way.
 #[diagnostic::on_unimplemented(
     message = "no request is under way: the end is `{Self}`",
-    note = "rule F8: `answer` waits for what `ask` has begun (PTX ISA, clusterlaunchcontrol.try_cancel)"
+    note = "rule F8: `answer` waits for what `ask` has begun: call `.ask(&mut t)` first (PTX ISA, clusterlaunchcontrol.try_cancel)"
 )]
 pub trait HasAsked: sealed::Sealed {}
 impl HasAsked for Asked {}
@@ -231,7 +238,8 @@ impl HasAsked for Asked {}
 #[diagnostic::on_unimplemented(
     message = "the hardware may still write an answer, and the followers wait for one: the end is `{Self}`",
     label = "not refused yet",
-    note = "rules B9 and F8: a CTA exits when the last answer has landed, which is the one that says that no cluster is left (PTX ISA, \
+    note = "rules B9 and F8: a CTA exits when the last answer has landed, which is the one that says that no cluster is left (PTX \
+            ISA, \
             clusterlaunchcontrol.try_cancel)",
     note = "ask until `answer` returns `Err`, or call `.ask_until_refused(&mut t)`"
 )]
@@ -349,7 +357,7 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
     /// *clusterlaunchcontrol.try_cancel*).
     #[inline(always)]
     pub fn ask<U>(
-        self, // F8: the next request comes behind this one's answer
+        self, // F8: the next request comes behind this one's answer; ask with what `answer` returns
         thread: &mut U,
     ) -> Asker<'k, Tag, S, Asked, DEPTH, FOLLOWERS, CTAS>
     where
@@ -396,7 +404,7 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn answer<U>(
-        mut self, // F8: an answer is used once
+        mut self, // F8: an answer is used once; go on with what this returns
         thread: &mut U,
     ) -> Result<
         Asker<'k, Tag, S, Granted, DEPTH, FOLLOWERS, CTAS>,
@@ -425,9 +433,9 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
     /// Ends the asking: the last answer has landed.
     #[inline(always)]
     pub fn finish<U>(
-        self, // B9: after this nothing is asked for
+        self, // B9: after this nothing is asked for; pass the proof to the exit
         thread: &mut U,
-    ) -> Finished<'k, Tag>
+    ) -> Finished<'k, RequestsOf<Tag>>
     where
         U: SameSet<S>,
         State: NothingIsLeft,
@@ -440,9 +448,9 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
     /// Asks as long as there is an answer.
     #[inline(always)]
     pub fn ask_until_refused<U>(
-        self, // F8: asks behind each answer but the last
+        self, // F8: after the refusal nothing is asked for; pass the proof to the exit
         thread: &mut U,
-    ) -> Finished<'k, Tag>
+    ) -> Finished<'k, RequestsOf<Tag>>
     where
         U: SameSet<S> + SingleThread,
         State: MayAsk,
@@ -484,7 +492,7 @@ impl<'k, Tag, S: Set, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     /// (ISA *clusterlaunchcontrol.query_cancel*).
     #[inline(always)]
     pub fn next<U>(
-        mut self, // F8: behind the last answer there is nothing to wait for
+        mut self, // F8: behind the last answer there is nothing to wait for; go on with the end that this returns
         set: &mut U,
     ) -> Option<Next<'k, Tag, S, DEPTH, FOLLOWERS, CTAS>>
     where

@@ -31,6 +31,11 @@ pub enum Swizzle {
 }
 
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's kinds of stage",
+        note = "rule D14: where the elements of a stage lie is what the hardware's descriptors say, and the library alone says that they do",
+        note = "use `Tile`, `Linear`, `ToAll` or a pair of them"
+    )]
     pub trait Sealed {}
 }
 
@@ -100,15 +105,15 @@ impl<T: Element, const ROWS: usize, const COLS: usize> Tile<T, ROWS, COLS> {
     const LEGAL: () = {
         require(
             ROWS >= 8 && ROWS <= 256 && ROWS % 8 == 0,
-            "rule D14: a tile has 8 to 256 rows in steps of 8 (one box of a tensor map, whole swizzle atoms)",
+            "rule D14: a tile has 8 to 256 rows in steps of 8 (one box of a tensor map, whole swizzle atoms): round `ROWS`",
         );
         require(
             COLS > 0 && COLS <= MOST_BYTES && (COLS * size_of::<T>()) % PANEL_ROW_BYTES == 0,
-            "rule D14: a tile's row is a multiple of 128 bytes, the span of its swizzle, and fits shared memory",
+            "rule D14: a tile's row is a multiple of 128 bytes, the span of its swizzle, and fits shared memory: choose `COLS` so",
         );
         require(
             ROWS * COLS * size_of::<T>() <= MOST_BYTES,
-            "rule D14: a tile fits the shared memory of an SM",
+            "rule D14: a tile fits the shared memory of an SM: make it smaller",
         );
     };
 
@@ -171,7 +176,8 @@ pub trait StageData: 'static + sealed::Sealed {
 /// Stage data whose elements ordinary loads and stores can address by one index.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no element order for ordinary loads and stores",
-    note = "use a `Tile` or `Linear` as the stage's data where threads read or write it"
+    note = "rule D14: threads reach a stage in the order of its elements: use a `Tile` or `Linear` as the stage's data where \
+            threads read or write it"
 )]
 pub trait Elements: StageData {
     /// The element type.
@@ -200,10 +206,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize> Elements for Tile<T, ROWS
 
 impl<T: Element, const N: usize> StageData for Linear<T, N> {
     const BYTES: u32 = {
-        require(N > 0, "a linear stage holds at least one element");
+        require(
+            N > 0,
+            "rule D14: a linear stage holds at least one element: write a length of 1 or more",
+        );
         require(
             N <= MOST_BYTES / size_of::<T>(),
-            "rule D14: a linear stage fits the shared memory of an SM",
+            "rule D14: a linear stage fits the shared memory of an SM: make it smaller",
         );
         (N * size_of::<T>()) as u32
     };
@@ -225,11 +234,13 @@ impl<T: BulkTile + StageData, const CTAS: u32> StageData for ToAll<T, CTAS> {
     const CTAS: u32 = {
         require(
             CTAS >= 2 && CTAS <= 16,
-            "a tile is loaded by 2 to 16 CTAs for all of them (more than 8 where the device allows it)",
+            "rule F3: a tile is loaded by 2 to 16 CTAs for all of them, more than 8 only where the device allows it: choose a \
+             number of them",
         );
         require(
             <T as BulkTile>::ROWS % (8 * CTAS) == 0,
-            "rule D14: each CTA loads whole groups of eight rows, the span of the swizzle, so the rows are a multiple of 8 times the CTAs",
+            "rule D14: each CTA loads whole groups of eight rows, the span of the swizzle, so the rows are a multiple of 8 times \
+             the CTAs: round `ROWS`",
         );
         CTAS
     };
@@ -252,7 +263,7 @@ impl<A: StageData, B: StageData> StageData for (A, B) {
     const CTAS: u32 = {
         require(
             A::CTAS == 1 || B::CTAS == 1 || A::CTAS == B::CTAS,
-            "both halves of a stage are filled by the CTAs of one cluster",
+            "rule F3: both halves of a stage are filled by the CTAs of one cluster: give both the same number",
         );
         if A::CTAS > B::CTAS { A::CTAS } else { B::CTAS }
     };

@@ -10,22 +10,33 @@
 //!
 //! Tokens are `!Send`: a role's closure must be `Send`, so it cannot capture another set's token.
 
+mod closes;
 mod exit;
 mod roles;
 mod set;
+mod warps;
 
 use core::marker::PhantomData;
 
 use crate::layout::{Claimed, Layout};
 use crate::{ptx, require};
 
-pub use exit::{Closes, Exit, Finished, Joined, PeersJoined, ProofOf};
+pub use closes::{Closes, ExchangeOf, FillsOf, RequestsOf, StoresOf};
+#[doc(hidden)]
+pub use closes::{
+    ExchangeClosed, FieldIsLeft, Nothing, Places, RingFinished, StagingFinished, StandsFor,
+    TakeoverRefused, TensorMemoryFreed,
+};
+pub use exit::{Exit, Finished, Joined, PeersJoined, ProofOf};
 pub use roles::{
     AtPosition, Role, RolePosition, RoleReturn, RoleSpec, Roles, Thread, Warp, WarpRole, Warpgroup,
     WarpgroupRole, warp, warpgroup,
 };
 pub(crate) use set::Acts;
 pub use set::{FourWarps, SameSet, Set, SingleThread};
+pub use warps::Warps;
+#[doc(hidden)]
+pub use warps::{AreThreads, Before, RoleSize};
 
 /// Makes the lifetime `'k` of one run of one kernel invariant, so that nothing of one kernel fits another.
 pub(crate) type Brand<'k> = PhantomData<fn(&'k ()) -> &'k ()>;
@@ -66,6 +77,11 @@ pub(crate) type Marks<T> = PhantomData<fn() -> T>;
 pub const WARP: u32 = 32;
 
 pub(crate) mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's own types, and this trait is theirs alone",
+        note = "rules F1 and A9: what stands for threads, or says how memory was touched last, is true because only the library makes it",
+        note = "take the library's own types: tokens, ends and parts from `cta.claim()` and `cta.roles(…)`, states from `baton::path`"
+    )]
     pub trait Sealed {}
 }
 
@@ -100,7 +116,7 @@ impl<'k, L: Layout, const THREADS: u32> RootToken<'k> for Cta<'k, L, THREADS> {
     const THREADS: u32 = {
         require(
             THREADS > 0 && THREADS <= 1024 && THREADS % WARP == 0,
-            "a CTA has 32 to 1024 threads, whole warps",
+            "rule F1: a CTA has 32 to 1024 threads, whole warps: round the number in the type of `Cta`",
         );
         THREADS
     };
@@ -110,16 +126,19 @@ impl<'k, L: Layout, const THREADS: u32> RootToken<'k> for Cta<'k, L, THREADS> {
     }
 }
 
-impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
+impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     /// Prepares the shared memory that the layout declares and hands out its parts.
     ///
     /// Barriers are initialised by one thread, tensor memory is allocated by one warp (and the permit given
     /// up), `fence.mbarrier_init.release.cluster` makes barriers visible to the async proxy where it or a peer reaches them,
     /// and a CTA barrier to every thread: no part exists before that (rules C1, C2, D8, D9).
     #[inline(always)]
-    pub fn claim(
-        self, // C2: shared memory is claimed once
-    ) -> (Cta<'k, Claimed<L>, THREADS>, L::Parts<'k>) {
+    pub fn claim<P>(
+        self, // C2: shared memory is claimed once; go on with the CTA and the parts that this returns
+    ) -> (Cta<'k, Claimed<L>, THREADS>, P)
+    where
+        L: Layout<Parts<'k> = P>,
+    {
         let mut cta = Cta(PhantomData, PhantomData, PhantomData);
         // SAFETY: the token of the unclaimed layout is consumed, and there is one for each thread; all of them
         // are here.
@@ -134,7 +153,7 @@ impl<'k, L: Layout, const THREADS: u32> Cta<'k, L, THREADS> {
     label = "claim first",
     note = "rule C1: barriers are used only after `mbarrier.init` was made visible to every thread and to the async proxy \
             (PTX ISA 9.7.13.15.9)",
-    note = "`let (cta, parts) = cta.claim();` does that, and gives the parts that the roles use"
+    note = "write `let (cta, parts) = cta.claim();`, which does that, and gives the parts that the roles use"
 )]
 pub trait IsClaimed: sealed::Sealed {
     /// The layout.
@@ -154,7 +173,7 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     /// drained.
     #[inline(always)]
     pub fn roles<R: Roles<'k, THREADS>>(
-        self, // F1: each role has a token of its own threads, and none has the CTA's
+        self, // F1: each role has a token of its own threads, and none has the CTA's; go on with what this returns
         roles: R,
     ) -> (Joined<'k, L, THREADS>, R::Returns)
     where
@@ -167,7 +186,8 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
 
     /// Keeps the CTA together: for kernels in which all threads do the same.
     #[inline(always)]
-    pub fn join(self, // F1: the threads of the CTA stay together
+    pub fn join(
+        self, // F1: the threads of the CTA stay together; go on with what this returns
     ) -> Joined<'k, L, THREADS>
     where
         L: IsClaimed,

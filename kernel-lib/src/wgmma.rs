@@ -98,7 +98,7 @@ use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::wgmma::{Accumulator, Pair, pair};
 use crate::require;
 use crate::shared_access::write;
-use crate::stages::{DrainsLike, Ring, Slot};
+use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::staging::StagingBuffer;
 use crate::tile::{Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP, Warpgroup};
@@ -107,7 +107,8 @@ use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP,
 #[diagnostic::on_unimplemented(
     message = "`wgmma` is issued by a warpgroup together, and `{Self}` is not one",
     label = "needs the token of a warpgroup",
-    note = "rule E4: `wgmma.fence`, `mma_async`, `commit_group` and `wait_group` are `.sync.aligned` instructions of all 128 threads of a \
+    note = "rule E4: `wgmma.fence`, `mma_async`, `commit_group` and `wait_group` are `.sync.aligned` instructions of all 128 \
+            threads of a \
             warpgroup, which hold the product together (PTX ISA 9.7.15)",
     note = "give the role four warps: `warpgroup(move |mut wg| …)`"
 )]
@@ -227,7 +228,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// writes them before: the zeros of a new product too.
     #[inline(always)]
     pub fn fence<T>(
-        mut self, // E1: nobody touches the registers between the fence and the instructions
+        mut self, // E1: nobody touches the registers between the fence and the instructions; go on with the product that this returns
         warpgroup: &mut T,
     ) -> Product<D, S, WgmmaFenced>
     where
@@ -246,25 +247,27 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// # PTX
     /// One `wgmma.mma_async.sync.aligned.m64nNk16` for each 16 columns of K, PTX 8.0, sm_90a (ISA 9.7.15.5.2).
     #[inline(always)]
-    pub fn mma_async<'k, T, RingTag, R, RS, SlotState>(
+    #[allow(clippy::type_complexity)]
+    pub fn mma_async<'k, T, O, RS>(
         mut self, // E1, E2: the instructions have the registers; go on with the product that this returns
         warpgroup: &mut T,
-        stage: Slot<'k, RingTag, R, RS, SlotState>,
-    ) -> UnderWay<'k, KindOf<R, D>, D, S, Flight, RingTag, R, RS>
+        stage: O,
+    ) -> UnderWay<'k, KindOf<O::Ring, D>, D, S, Flight, O::Tag, O::Ring, RS>
     where
+        O: HeldStage<'k, Set = RS, State: ReadableByWgmma>,
+        O::Ring: Ring<Drain: DrainsLike<ByWgmma>, Data: Multiplies<D>>,
         T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
         State: FencedForWgmma,
-        R: Ring<Drain: DrainsLike<ByWgmma>>,
-        R::Data: Multiplies<D>,
-        Flight: Continues<KindOf<R, D>>,
+        Flight: Continues<KindOf<O::Ring, D>>,
         RS: Set,
-        SlotState: ReadableByWgmma,
     {
         let _ = warpgroup;
+        let stage = stage.slot();
         // SAFETY: all threads of the warpgroup are here; the stage was acquired and its contents are the async proxy's or
         // fenced for it; the registers are the instructions' since the fence. The stage goes back behind the wait that
         // covers the group, or not at all.
-        self.values = unsafe { R::Data::issue(self.values, stage.data(), self.started) };
+        self.values =
+            unsafe { <O::Ring as Ring>::Data::issue(self.values, stage.data(), self.started) };
         self.started = true;
         // SAFETY: just issued.
         (self.become_state(|flight| unsafe { flight.open() }), stage.become_state())
@@ -276,7 +279,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     /// `wgmma.commit_group.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.2).
     #[inline(always)]
     pub fn commit_group<T, G>(
-        self, // E2: only a wait gives the registers back
+        self, // E2: only a wait gives the registers back; go on with the product that this returns
         warpgroup: &mut T,
         read: G, // E3: only a wait gives the stages back
     ) -> Product<D, S, Committed, Flight::Next>
@@ -352,8 +355,9 @@ impl<V: Sums, const L: usize, S: Set, State, Flight> Product<[V; L], S, State, F
 #[diagnostic::on_unimplemented(
     message = "`wgmma` does not multiply `{Self}` by `{B}`",
     label = "types do not fit",
-    note = "rule D14: bf16, f16 and f32 (as tf32) are multiplied by their own type; e4m3 and e5m2 also one by the other, and so are u8 and i8 \
-            (PTX ISA 9.7.15.2)"
+    note = "rule D14: bf16, f16 and f32 (as tf32) are multiplied by their own type; e4m3 and e5m2 also one by the other, and so \
+            are u8 and i8 (PTX ISA 9.7.15.2)",
+    note = "give both operands types that go together"
 )]
 pub trait Times<B: Element>: Element {
     /// The instruction's types.
@@ -394,7 +398,7 @@ factors! {
     note = "rule D14: a warpgroup multiplies a 64 × K tile by an N × K tile of the same type: bf16, f16 or f32 (as tf32) into \
             `[f32; N / 2]`; e4m3 and e5m2 too, also one by the other; u8 and i8, also one by the other, into `[i32; N / 2]`; f16, e4m3 and \
             e5m2 also into `[f16x2; N / 4]` (PTX ISA 9.7.15.2)",
-    note = "a stage for it is `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
+    note = "make the stage `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
 )]
 pub unsafe trait Multiplies<D> {
     /// The kind of the instructions.
@@ -452,7 +456,8 @@ loaded_for_all! {
 const fn registers_of(length: usize, sums: usize, n: usize) {
     require(
         2 * length * sums == n,
-        "rule D14: a product of 64 × N is `N / 2` sums in each thread of the warpgroup, two in a register of f16, and B's tile has N rows",
+        "rule D14: a product of 64 × N is `N / 2` sums in each thread of the warpgroup, two in a register of f16, and B's tile \
+         has N rows: write the registers as `[f32; N / 2]`",
     );
 }
 
@@ -521,7 +526,7 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
         const {
             require(
                 2 * L * V::COUNT == N,
-                "rule D14: the staging buffer has the shape of the product, 64 × N",
+                "rule D14: the staging buffer has the shape of the product, 64 × N: make it `Tile<_, 64, N>`",
             )
         };
         let rank = warpgroup.rank();

@@ -4,9 +4,9 @@
 mod fixture;
 use fixture::*;
 
-use baton::token::{Finished, RoleReturn};
+use baton::token::{Finished, RoleReturn, StoresOf};
 
-fn forge<'k>() -> Finished<'k, smem::c> {
+fn forge<'k>() -> Finished<'k, StoresOf<smem::c>> {
     RoleReturn::conjure()
 }
 

@@ -4,9 +4,9 @@
 mod fixture;
 use fixture::*;
 
-use baton::token::Finished;
+use baton::token::{Finished, StoresOf};
 
-fn forge<'k>() -> (Thread<'k, Role<1>>, Loads<'k>, Finished<'k, smem::c>) {
+fn forge<'k>() -> (Thread<'k, Role<1>>, Loads<'k>, Finished<'k, StoresOf<smem::c>>) {
     Default::default()
 }
 

@@ -2,15 +2,15 @@
 
 use baton::layout::Claimed;
 use baton::prelude::*;
-use baton::token::{Finished, Joined};
+use baton::token::{Finished, Joined, StoresOf};
 
 type Out = Tile<f32, 128, 64>;
 baton::shared! { pub struct Smem in smem { c: Staging<Out>, d: Staging<Out> } }
 
 fn leave<'k>(
     joined: Joined<'k, Claimed<Smem>, 128>,
-    c: Finished<'k, smem::c>,
-    again: Finished<'k, smem::c>,
+    c: Finished<'k, StoresOf<smem::c>>,
+    again: Finished<'k, StoresOf<smem::c>>,
 ) -> Exit<'k> {
     joined.exit((c, again))
 }

@@ -2,7 +2,7 @@
 
 use baton::prelude::*;
 use baton::takeover::Takeover;
-use baton::token::{Finished, Warp};
+use baton::token::{Finished, RequestsOf, Warp};
 
 baton::shared! {
     pub struct Smem in smem { tiles: Takeover<1, 0> }
@@ -12,7 +12,7 @@ baton::shared! {
 fn wait(cta: Cta<'_, Smem, 32>, stop: u32) -> Exit<'_> {
     let (cta, _) = cta.claim();
     let (joined, (proof,)) =
-        cta.roles((warp(move |_w: Warp<'_, _>| -> Finished<'_, smem::tiles> {
+        cta.roles((warp(move |_w: Warp<'_, _>| -> Finished<'_, RequestsOf<smem::tiles>> {
             loop {
                 baton::assert!(stop == 0);
             }

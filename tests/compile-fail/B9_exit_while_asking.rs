@@ -4,7 +4,7 @@
 mod fixture;
 use fixture::*;
 
-fn ask<'k>(thread: &mut Asking<'k>, asker: Asker<'k, Granted>) -> Finished<'k, smem::tiles> {
+fn ask<'k>(thread: &mut Asking<'k>, asker: Asker<'k, Granted>) -> Finished<'k, RequestsOf<smem::tiles>> {
     asker.ask(thread).finish(thread)
 }
 

@@ -45,7 +45,6 @@ fn emulator() -> (Device, Module) {
         kernel("with_tf32"),
         kernel("with_e4m3_e5m2"),
         kernel("with_i8_u8"),
-        kernel("forgotten"),
     ];
     let output = Builder::new(root().join("tests/kernels/products"))
         .arch(Arch::Sm90a)
@@ -221,18 +220,23 @@ fn products_with_a_in_registers_are_exact() {
 }
 
 #[test]
-fn a_forgotten_product_is_found_where_its_registers_are_used_again() {
-    let (device, module) = emulator();
-    for seed in 0..SEEDS {
-        device.set_seed(seed);
-        let mut output = Buffer::<f32>::poisoned(&device, 1024).expect("memory");
-        let launch = device.launch(&module, 1, kernels::forgotten(output.as_arg_mut(), 4));
-        let said = match launch {
-            Ok(report) => format!("{:?}", report.hazards),
-            Err(error) => error.to_string(),
-        };
-        assert!(said.contains("E2"), "seed {seed}: {said}");
+fn a_forgotten_product_is_refused_where_it_was_issued() {
+    let built = Builder::new(root().join("tests/kernels/products"))
+        .arch(Arch::Sm90a)
+        .features(["forgets"])
+        .out_dir(root().join("target/baton-tests/forgets"))
+        .build();
+    let said = built.expect_err("a product is forgotten").to_string();
+    let source = fs::read_to_string(root().join("tests/kernels/products/src/forgotten.rs"))
+        .expect("it is there");
+    let issued =
+        source.lines().position(|line| line.ends_with("// Forgotten below.")).expect("the line")
+            + 1;
+    let place = format!("products/src/forgotten.rs:{issued}:");
+    for part in ["rule E2", &place, ".wait_group::<0, _>(&mut wg)"] {
+        assert!(said.contains(part), "`{part}` in\n{said}");
     }
+    assert_eq!(said.matches("rule E2").count(), 1, "{said}");
 }
 
 /// Rule E1, in the PTX that the compiler made of the example's product: its zeros are in the registers when the fence comes. The

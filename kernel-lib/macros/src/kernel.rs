@@ -94,7 +94,7 @@ pub fn expand(attributes: TokenStream, item: TokenStream) -> Result<TokenStream>
     if let Some(lifetime) = signature.generics.lifetimes().next() {
         return Err(Error::new_spanned(
             lifetime,
-            "a kernel has one lifetime, which the library chooses: write `Cta<'_, …>` and `Exit<'_>`",
+            "rule A9: a kernel has one lifetime, which the library chooses: write `Cta<'_, …>` and `Exit<'_>`",
         ));
     }
     let generic: Vec<Ident> = signature.generics.type_params().map(|p| p.ident.clone()).collect();
@@ -144,7 +144,7 @@ pub fn expand(attributes: TokenStream, item: TokenStream) -> Result<TokenStream>
         if let Type::Reference(reference) = &*argument.ty {
             return Err(Error::new_spanned(
                 reference,
-                "a kernel takes no references: other threads may touch what they point to; use `ReadOnly<T>` or \
+                "rule A9: a kernel takes no references: other threads may touch what they point to; use `ReadOnly<T>` or \
                  `GlobalPtr<T>`",
             ));
         }

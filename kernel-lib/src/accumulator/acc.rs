@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use crate::dropped::{Accumulator, Hand};
 use crate::path::{
-    AfterThreadSync, BeforeThreadSync, ByMma, Full, LoadUnderWay, Loading, LoadsEnded,
-    MatrixWritable, MmaCompleted, ReadByMma, Ready, Released, StoreUnderWay, StoresEnded, Storing,
+    AfterThreadSync, BeforeThreadSync, ByMma, LoadUnderWay, Loading, LoadsEnded, MatrixWritable,
+    MmaCompleted, ReadByMma, ReadableByMma, Ready, Released, StoreUnderWay, StoresEnded, Storing,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
@@ -14,7 +14,7 @@ use crate::require;
 use crate::scope::Cta as CtaScope;
 use crate::sem::Release;
 use crate::shared_access::check;
-use crate::stages::{DrainsLike, Ring, Slot};
+use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::staging::HandBack;
 use crate::token::{
     Brand, FourWarps, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed,
@@ -77,24 +77,25 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// One `tcgen05.mma.cta_group::1.kind::f16` for each 16 columns of K, PTX 8.6, sm_100a (ISA 9.7.16.10.9). They
     /// are a pipelined pair with each other (same accumulator and shape, ISA 9.7.16.6.2).
     #[inline(always)]
-    pub fn mma<T, RingTag, R, RS>(
+    pub fn mma<T, O, RS>(
         &mut self,
         thread: &mut T,
-        stage: Slot<'k, RingTag, R, RS, Full>,
-    ) -> Slot<'k, RingTag, R, RS, ReadByMma>
+        stage: O,
+    ) -> Slot<'k, O::Tag, O::Ring, RS, ReadByMma>
     where
+        O: HeldStage<'k, Set = RS, State: ReadableByMma>,
         T: SameSet<S> + SameSet<RS> + SingleThread,
         State: MatrixWritable,
-        R: Ring<Drain: DrainsLike<ByMma>>,
-        R::Data: Operands<ROWS, COLS>,
+        O::Ring: Ring<Drain: DrainsLike<ByMma>, Data: Operands<ROWS, COLS>>,
         RS: Set,
     {
         let _ = thread;
+        let stage = stage.slot();
         // SAFETY: one thread; the stage was acquired and its contents are the async proxy's or fenced for it; the
         // accumulator is this thread's, and the instructions into it are issued in order. The stage goes back
         // by this thread's commit, or not at all.
         unsafe {
-            R::Data::issue(self.tensor, stage.data(), self.started);
+            <O::Ring as Ring>::Data::issue(self.tensor, stage.data(), self.started);
             self.started = true;
             stage.read_by_mma()
         }
@@ -107,7 +108,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// contains `tcgen05.fence::before_thread_sync`.
     #[inline(always)]
     pub fn commit<T>(
-        self, // D5: only the commit hands the accumulator on
+        self, // D5: the commit hands the accumulator on; take the next one from `acquire`
         thread: &mut T,
     ) where
         T: SameSet<S> + SingleThread,
@@ -126,7 +127,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// compiler and the memory model.
     #[inline(always)]
     pub fn fence_after_thread_sync<T>(
-        self, // D1: the order is known of the accumulator that this returns
+        self, // D1: the order is known of the accumulator that this returns; go on with that
         warpgroup: &mut T,
     ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
     where
@@ -145,7 +146,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// `tcgen05.ld.sync.aligned.32x32b.xW.b32`, W a power of two from 1 to 128, PTX 8.6, sm_100a (ISA 9.7.16.8.3).
     #[inline(always)]
     pub fn ld<const W: usize>(
-        self, // D3: the accumulator comes back from `wait_ld`
+        self, // D3: the load has the accumulator; go on with what `wait_ld` returns
         warpgroup: &mut impl LoadsRows<S>,
         col: u32,
     ) -> Acc<'e, 'k, Tag, S, Loading, ROWS, COLS, [u32; W]>
@@ -154,7 +155,10 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         [u32; W]: ptx::tcgen05::Registers,
     {
         let last = const {
-            require(W <= COLS, "rule D14: a load is at most as wide as the accumulator");
+            require(
+                W <= COLS,
+                "rule D14: a load is at most as wide as the accumulator: read it in several, `ld::<32>(…)` for instance",
+            );
             (COLS - W) as u32
         };
         // Not `col + W`: the sum could wrap.
@@ -175,7 +179,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// `tcgen05.st.sync.aligned.32x32b.xW.b32`, W a power of two from 1 to 128, PTX 8.6, sm_100a (ISA 9.7.16.8.4).
     #[inline(always)]
     pub fn st<const W: usize>(
-        mut self, // D4: the accumulator comes back from `wait_st`
+        mut self, // D4: the store has the accumulator; go on with what `wait_st` returns
         warpgroup: &mut impl LoadsRows<S>,
         col: u32,
         values: [f32; W],
@@ -185,7 +189,10 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         [u32; W]: ptx::tcgen05::Registers,
     {
         let last = const {
-            require(W <= COLS, "rule D14: a store is at most as wide as the accumulator");
+            require(
+                W <= COLS,
+                "rule D14: a store is at most as wide as the accumulator: write it in several, `st::<32>(…)` for instance",
+            );
             (COLS - W) as u32
         };
         check(col <= last);
@@ -255,7 +262,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// The set's barrier, then `mbarrier.arrive.release.cta` by one lane on the empty barrier.
     #[inline(always)]
     pub fn release<T>(
-        self, // D2: the accumulator is the producer's now
+        self, // D2: the accumulator is the producer's now; take the next one from `wait`
         warpgroup: &mut T,
     ) where
         S: Set,

@@ -83,7 +83,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
     /// One `tcgen05.commit` on a barrier of its own, and the wait for it.
     #[inline(always)]
     pub fn finish<T>(
-        self, // D8: after this no matrix instruction is issued
+        self, // D8: after this no matrix instruction is issued; return the proof from the role
         thread: &mut T,
     ) -> Finished<'k, Issuing<Tag>>
     where
@@ -155,7 +155,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
     /// `tcgen05.fence::before_thread_sync`.
     #[inline(always)]
     pub fn finish<T>(
-        self, // D8: after this no accumulator is loaded
+        self, // D8: after this no accumulator is loaded; return the proof from the role
         warpgroup: &mut T,
     ) -> Finished<'k, Draining<Tag>>
     where

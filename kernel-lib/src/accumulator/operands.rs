@@ -27,7 +27,7 @@ impl MmaElement for bf16 {
     label = "shapes or types do not fit",
     note = "rule D14: `tcgen05.mma` multiplies an M × K tile by an N × K tile of the same type, bf16 or f16, into M × N \
             (PTX ISA 9.7.16.2.1)",
-    note = "a stage for it is `(Tile<bf16, {M}, K>, Tile<bf16, {N}, K>)`"
+    note = "make the stage `(Tile<bf16, {M}, K>, Tile<bf16, {N}, K>)`"
 )]
 pub unsafe trait Operands<const M: usize, const N: usize> {
     /// # Safety

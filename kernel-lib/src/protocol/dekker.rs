@@ -79,7 +79,7 @@ impl<T: Element, S: Scope> Dekker<T, S> {
     /// The side of this CTA, for one of its sets of threads; none in a CTA that is neither the first nor the second.
     #[inline(always)]
     pub fn side<C: Set>(
-        self, // A9: a side is one set's
+        self, // A9: a side is one set's; go on with the one that this returns
         set: &mut C,
     ) -> Option<Side<T, S, C>>
     where
@@ -128,7 +128,7 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
     /// `fence.sc.F` by the thread that announced. PTX 6.0, sm_70 (ISA *membar/fence*, 8.9.3).
     #[inline(always)]
     pub fn fence_sc<F: Scope, U>(
-        self, // A8: the fence stands behind the announcement that this returns
+        self, // A8: the fence stands behind the announcement that this returns; go on with that
         set: &mut U,
     ) -> Announced<'a, T, S, C, Sequenced<F>>
     where
@@ -141,7 +141,7 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
     /// `fence.acq_rel.F`, which does not do here (rule A8).
     #[inline(always)]
     pub fn fence_acq_rel<F: Scope, U>(
-        self, // A8: the fence stands behind the announcement that this returns
+        self, // A8: the fence stands behind the announcement that this returns; go on with that
         set: &mut U,
     ) -> Announced<'a, T, S, C, ReleasedAt<F>>
     where
@@ -158,7 +158,7 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
     /// vote. PTX 6.0, sm_70.
     #[inline(always)]
     pub fn look<U>(
-        self, // A9: one look for each announcement
+        self, // A9: one look for each announcement; take the next one from `announce`
         set: &mut U,
     ) -> Option<Held<T, C, Handed, Leave<'a, S>>>
     where

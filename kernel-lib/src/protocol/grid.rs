@@ -97,7 +97,7 @@ impl<T: Element, S: Scope> GridExchange<T, S> {
     /// Opens the arrays for this CTA.
     #[inline(always)]
     pub fn open<'k, L, const THREADS: u32>(
-        self, // F5, C3: a CTA counts its steps once
+        self, // F5, C3: a CTA counts its steps once; go on with the exchange that this returns
         cta: &mut Cta<'k, L, THREADS>,
     ) -> Grid<T, S, Cta<'k, L, THREADS>>
     where

@@ -75,7 +75,7 @@ impl<T: Element, S: Scope> LastArrival<T, S> {
     /// Gives the part of this CTA to one of its sets of threads.
     #[inline(always)]
     pub fn open<C: Set>(
-        self, // A9: a part has one owner
+        self, // A9: a part has one owner; go on with the one that this returns
         set: &mut C,
     ) -> Contribution<T, S, C, Empty>
     where
@@ -129,7 +129,7 @@ impl<T: Element, S: Scope, C: Set, State> Contribution<T, S, C, State> {
     /// The set's barrier, then `atom.M.S.global.add.u32` by one thread, PTX 6.0, sm_70 (ISA 9.7.13.6).
     #[inline(always)]
     pub fn arrive<M, U>(
-        self, // A9: the part is the last arrival's now
+        self, // A9: the part is the last arrival's now; ask `last` of what this returns
         set: &mut U,
     ) -> Arrival<T, S, C, M::How>
     where
@@ -151,7 +151,7 @@ impl<T: Element, S: Scope, C: Set, How> Arrival<T, S, C, How> {
     /// [`Seen::fence_acquire`](crate::atomic::Seen::fence_acquire).
     #[inline(always)]
     pub fn fence_acquire<F, U>(
-        self, // A3: the order is known of the arrival that this returns
+        self, // A3: the order is known of the arrival that this returns; go on with that
         set: &mut U,
     ) -> Arrival<T, S, C, ByAcquire>
     where
@@ -170,7 +170,7 @@ impl<T: Element, S: Scope, C: Set, How> Arrival<T, S, C, How> {
     /// The set's barrier with a vote (`bar.red.or.pred`), by which every thread of the set knows.
     #[inline(always)]
     pub fn last<U>(
-        self, // A1: an arrival is asked once
+        self, // A1: an arrival is asked once; go on with what `Some` holds
         set: &mut U,
     ) -> Option<Final<T, C>>
     where

@@ -62,7 +62,7 @@ use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
 /// # fn main() {}
 /// ```
 #[repr(transparent)]
-pub struct Mailbox<T, const FROM: u32, const TO: u32, S = Gpu>(Guarded<T, S>);
+pub struct Mailbox<T, const FROM: u32, const TO: u32, S = Gpu>(Guarded<T, S>); // A14: words of the host's; take it as a parameter
 
 // SAFETY: four 64-bit words: the flag and how many there are, then the array.
 unsafe impl<T: Element, const FROM: u32, const TO: u32, S> ReceiveParam
@@ -86,13 +86,18 @@ impl<T: Element, const FROM: u32, const TO: u32, S: Scope> Mailbox<T, FROM, TO, 
     /// Gives each CTA its end, for one of its sets of threads.
     #[inline(always)]
     pub fn end<C: Set>(
-        self, // A9: an end is one set's
+        self, // A9: an end is one set's; go on with the one that this returns
         set: &mut C,
     ) -> End<T, S, C>
     where
         S: Includes<Gpu>,
     {
-        const { require(FROM != TO, "a CTA does not send to itself: give the mailbox two numbers") };
+        const {
+            require(
+                FROM != TO,
+                "rule A9: a CTA does not send to itself: give the mailbox two numbers",
+            )
+        };
         let _ = set;
         let Guarded { words, data, len, .. } = self.0;
         let x = sreg::ctaid_x();
@@ -201,7 +206,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     /// sm_70.
     #[inline(always)]
     pub fn send<U>(
-        self, // A9: the message is the receiver's now
+        self, // A9: the message is the receiver's now; use one mailbox for each message
         set: &mut U,
     ) where
         U: SameSet<C>,
@@ -219,7 +224,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     /// The set's barrier, then `fence.release.F`, before sm_90 `fence.acq_rel.F` (ISA 8.8, third release pattern). PTX 6.0, sm_70.
     #[inline(always)]
     pub fn fence_release<F: Scope, U>(
-        self, // A4: the fence stands before what the box that this returns publishes
+        self, // A4: the fence stands before what the box that this returns publishes; go on with that
         set: &mut U,
     ) -> Outbox<T, S, C, ReleasedAt<F>>
     where
@@ -237,7 +242,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     /// `st.relaxed.S.global.u32` by one thread. PTX 6.0, sm_70.
     #[inline(always)]
     pub fn store_relaxed<U>(
-        self, // A9: the message is the receiver's now
+        self, // A9: the message is the receiver's now; use one mailbox for each message
         set: &mut U,
     ) where
         U: SameSet<C>,
@@ -264,7 +269,7 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
     /// A loop over `ld.acquire.S.global.u32` (ISA 8.8, first acquire pattern). PTX 6.0, sm_70.
     #[inline(always)]
     pub fn wait<U>(
-        self, // A1: the message has come to the box that this returns
+        self, // A1: the message has come to the box that this returns; go on with that
         set: &mut U,
     ) -> Inbox<T, S, C, Full>
     where
@@ -283,7 +288,7 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
     /// A loop over `ld.relaxed.S.global.u32`. PTX 6.0, sm_70.
     #[inline(always)]
     pub fn wait_relaxed<U>(
-        self, // A3: the message has come to the box that this returns, and is not ordered
+        self, // A3: the message has come to the box that this returns, and is not ordered; go on with that
         set: &mut U,
     ) -> Inbox<T, S, C, ObservedRelaxed>
     where
@@ -301,7 +306,7 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
     /// `fence.acquire.F`, before sm_90 `fence.acq_rel.F` (ISA 8.8, third acquire pattern). PTX 6.0, sm_70.
     #[inline(always)]
     pub fn fence_acquire<F, U>(
-        self, // A3: the order is known of the box that this returns
+        self, // A3: the order is known of the box that this returns; go on with that
         set: &mut U,
     ) -> Inbox<T, S, C, Full>
     where

@@ -61,7 +61,7 @@ impl<T: Element, S: Scope> Semaphore<T, S> {
     /// By one thread a loop over `ld.acquire.S.global.b32`; then the set's barrier. PTX 6.0, sm_70.
     #[inline(always)]
     pub fn take_turn<C: Set>(
-        self, // A9: a CTA has one turn
+        self, // A9: a CTA has one turn; do all of it with the array that this returns
         set: &mut C,
     ) -> Held<T, C, Handed, Pass<S>>
     where

@@ -38,9 +38,10 @@ pub enum NoComplete {}
 #[diagnostic::on_unimplemented(
     message = "the state of this arrive, `{Self}`, does not say how many arrivals are pending",
     label = "not from a `.noComplete` arrive",
-    note = "rule C12: `mbarrier.pending_count` takes the state of an `mbarrier.arrive.noComplete` or `arrive_drop.noComplete`, and no other \
+    note = "rule C12: `mbarrier.pending_count` takes the state of an `mbarrier.arrive.noComplete` or `arrive_drop.noComplete`, \
+            and no other \
             (PTX ISA, mbarrier.pending_count)",
-    note = "arrive with `arrive_no_complete` or `arrive_drop_no_complete`, which must not complete the phase"
+    note = "take the state of `arrive_no_complete` or `arrive_drop_no_complete`, which must not complete the phase"
 )]
 pub trait CountsPending: sealed::Sealed {}
 impl sealed::Sealed for NoComplete {}

@@ -9,7 +9,9 @@ use crate::ptx::addr::{Addr, SharedCta};
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::Acquire;
 use crate::tile::Elements;
-use crate::token::{Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads};
+use crate::token::{
+    Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
+};
 
 use super::{Drain, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase_of};
 
@@ -31,7 +33,7 @@ impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
     /// The two ends. Which set of threads holds an end follows from its first use.
     #[inline(always)]
     pub fn split<P: Set, C: Set, const N: u32>(
-        self, // C2: a ring is split once, so each end exists once for each thread
+        self, // C2: a ring is split once, so each end exists once for each thread; hand the ends to their roles
     ) -> (Producer<'k, Tag, R, P, N>, Consumer<'k, Tag, R, C, N>)
     where
         R: RingOf<N>,
@@ -50,6 +52,39 @@ impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
                 field: PhantomData,
             },
         )
+    }
+}
+
+/// A ring that was split. Nothing implements it: it is here for what the compiler says where stages are taken from the ring itself.
+#[diagnostic::on_unimplemented(
+    message = "this ring has not been split, and stages are taken from its ends",
+    label = "not split",
+    note = "rules C2 and C3: each side of a ring keeps the parity of the phases that it waits for, in an end of its own (PTX ISA 9.7.13.15)",
+    note = "write `let (mut filling, mut draining) = ring.split();`, and move each end into its role"
+)]
+#[doc(hidden)]
+pub trait IsSplit: sealed::Sealed {}
+impl<Tag, R> sealed::Sealed for StagesPart<'_, Tag, R> {}
+
+impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
+    /// What the producer's end does; see [`IsSplit`].
+    #[doc(hidden)]
+    pub fn acquire<S: Set>(&mut self, set: &mut S) -> Slot<'k, Tag, R, S, Empty>
+    where
+        Self: IsSplit,
+    {
+        let _ = set;
+        unreachable!()
+    }
+
+    /// What the consumer's end does; see [`IsSplit`].
+    #[doc(hidden)]
+    pub fn wait<S: Set>(&mut self, set: &mut S) -> Slot<'k, Tag, R, S, Full>
+    where
+        Self: IsSplit,
+    {
+        let _ = set;
+        unreachable!()
     }
 }
 
@@ -94,7 +129,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
     /// B9). Costs nothing where threads fill the ring.
     #[inline(always)]
     pub fn finish<T: SameSet<S>>(
-        self, // B9: after this no bulk copy is begun
+        self, // B9: after this no bulk copy is begun; return the proof from the role
         set: &mut T,
     ) -> <R::Fill as Fill>::Closed<'k, Tag> {
         let _ = set;
@@ -197,7 +232,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
     /// The stage if the last `try_wait` said that its phase has completed, else the question again.
     #[inline(always)]
     pub fn completed(
-        self, // C5: the answer is used once
+        self, // C5: the answer is used once; go on with what this returns
     ) -> Result<Slot<'k, Tag, R, S, Full>, Self> {
         if self.complete { Ok(self.consumer.take()) } else { Err(self) }
     }
@@ -205,7 +240,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
     /// Asks again.
     #[inline(always)]
     pub fn try_wait<T: SameSet<S>>(
-        mut self, // C5: the new answer stands for the old one
+        mut self, // C5: the new answer stands for the old one; go on with what this returns
         set: &mut T,
     ) -> Self {
         let _ = set;

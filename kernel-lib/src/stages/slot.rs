@@ -5,10 +5,10 @@ use core::marker::PhantomData;
 use crate::dropped::{Hand, StageSlot};
 use crate::global::ReadOnly;
 use crate::path::{
-    Acquired, Copied, CopiesLanded, CopiesUnderWay, Copying, FillCompleted, Filling, Full,
-    HandsBackTo, HandsOnTo, HasContents, OpensToTheSet, PollConfirmed, ProxyFence, ReadByMatrix,
-    ReadByMma, ReadFenced, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained, Untouched,
-    VisibleToTheSet, Writable, Written,
+    Acquired, Copied, CopiesLanded, CopiesUnderWay, Copying, FillCompleted, Filling, HandsBackTo,
+    HandsOnTo, HasContents, OpensToTheSet, PollConfirmed, ProxyFence, ReadByMatrix, ReadByMma,
+    ReadFenced, ReadableByMma, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained,
+    Untouched, VisibleToTheSet, Writable, Written,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -95,7 +95,40 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     }
 }
 
-impl<'k, Tag, R: Ring, S: Set> Slot<'k, Tag, R, S, Full> {
+/// A stage in a set's hands, in whatever state: what matrix instructions are given to read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a stage that was handed out",
+    label = "not a stage",
+    note = "rules B6 and C5: matrix instructions read a stage whose phase was observed: a wait that succeeded hands it out (PTX ISA \
+            9.7.9.25.2, 9.7.13.15.16)",
+    note = "take the stage from the consumer's end: `consumer.wait(&mut set)`, or `attempt.completed()` where `try_wait` returned true"
+)]
+pub trait HeldStage<'k>: sealed::Sealed {
+    /// The tag of the ring's field.
+    type Tag;
+    /// The ring.
+    type Ring: Ring;
+    /// The set that holds the stage.
+    type Set: Set;
+    /// What was done with it last.
+    type State;
+    #[doc(hidden)]
+    fn slot(self) -> Slot<'k, Self::Tag, Self::Ring, Self::Set, Self::State>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'k, Tag, R: Ring, S: Set, State> HeldStage<'k> for Slot<'k, Tag, R, S, State> {
+    type Tag = Tag;
+    type Ring = R;
+    type Set = S;
+    type State = State;
+    #[inline(always)]
+    fn slot(self) -> Self {
+        self
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set, State: ReadableByMma> Slot<'k, Tag, R, S, State> {
     /// Matrix instructions that read the stage have been issued.
     ///
     /// # Safety
@@ -115,7 +148,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// sm_90 (ISA 9.7.9.25.5).
     #[inline(always)]
     pub fn load<T, Source>(
-        self, // B6: the stage belongs to the copies now
+        self, // B6: the stage belongs to the copies now; take the next one from `acquire`
         thread: &mut T,
         from: Source,
     ) -> Loaded<'k, Tag, R, S>
@@ -168,7 +201,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `cp.async.cg.shared::cta.global` for each chunk, then `cp.async.commit_group`, PTX 7.0, sm_80 (ISA *cp.async*).
     #[inline(always)]
     pub fn copy<T, W>(
-        self, // B8: the stage comes back from `wait_copies`
+        self, // B8: the copies have the stage; go on with what `wait_copies` returns
         set: &mut T,
         source: ReadOnly<<R::Data as Elements>::Element, W>,
         mut from: impl FnMut(u32) -> u64,
@@ -183,7 +216,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             let chunk = 16 / size_of::<<R::Data as Elements>::Element>() as u32;
             require(
                 <R::Data as Elements>::LEN % chunk == 0 && <R::Data as Elements>::CHUNKED,
-                "a stage that `cp.async` fills is a multiple of 16 bytes",
+                "rule D14: a stage that `cp.async` fills is a multiple of 16 bytes: round its length",
             );
             chunk
         };
@@ -280,7 +313,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13).
     #[inline(always)]
     pub fn publish<T>(
-        self, // A9: the stage is the consumer's now
+        self, // A9: the stage is the consumer's now; take the next one from `acquire`
         set: &mut T,
     ) where
         T: SameSet<S>,
@@ -331,11 +364,12 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             let size = size_of::<<R::Data as Elements>::Element>();
             require(
                 N > 0 && (N * size) % 16 == 0 && N <= <R::Data as Elements>::LEN as usize,
-                "rule D14: a thread reads a stage in steps of 16 bytes, at most all of it",
+                "rule D14: a thread reads a stage in steps of 16 bytes, at most all of it: choose `N` so",
             );
             require(
                 <R::Data as Elements>::CHUNKED,
-                "rule D14: the first of two parts of a stage is a multiple of 16 bytes, where threads read it in such steps",
+                "rule D14: the first of two parts of a stage is a multiple of 16 bytes, where threads read it in such steps: \
+                 round its length, or read with `get`",
             );
             16 / size
         };
@@ -360,7 +394,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `mbarrier.arrive.release.cluster.shared::cluster.b64 _` on the barrier of each (rules C7, C11).
     #[inline(always)]
     pub fn release<T>(
-        self, // A9: the stage is the producer's now
+        self, // A9: the stage is the producer's now; take the next one from `wait`
         set: &mut T,
     ) where
         T: SameSet<S>,
@@ -390,7 +424,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `.multicast::cluster` where peers fill the stage too.
     #[inline(always)]
     pub fn release_by_commit<T>(
-        self, // D6: only the commit hands the stage back
+        self, // D6: the commit hands the stage back; take the next one from `wait`
         thread: &mut T,
     ) where
         T: SameSet<S> + SingleThread,

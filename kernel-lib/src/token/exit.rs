@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use crate::layout::{Claimed, Layout};
 use crate::{ptx, require};
 
-use super::{Brand, RoleReturn, Set, StaysWithItsThreads, sealed};
+use super::{Brand, Closes, RoleReturn, Set, StaysWithItsThreads, sealed};
 
 /// All threads of the CTA again, each at the end of its role; what they do together comes behind a barrier of all of them.
 pub struct Joined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
@@ -14,7 +14,7 @@ pub struct Joined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWit
 pub struct PeersJoined<'k, L, const THREADS: u32>(Brand<'k>, PhantomData<L>, StaysWithItsThreads);
 
 /// The end of a kernel. Only [`Joined::exit`] and [`PeersJoined::exit`] make one.
-pub struct Exit<'k>(Brand<'k>, StaysWithItsThreads);
+pub struct Exit<'k>(Brand<'k>, StaysWithItsThreads); // B9: everything has ended; take it from `joined.exit`
 
 impl<L, const THREADS: u32> Joined<'_, L, THREADS> {
     /// The token of a thread that has done with its role, or had none.
@@ -37,7 +37,7 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// spans a cluster, waits for the peers (rule F3).
     #[inline(always)]
     pub fn exit<P>(
-        mut self, // B9: a CTA exits once, after everything that uses its memory has ended
+        mut self, // B9: a CTA exits once, after everything that uses its memory has ended; return what this returns
         closed: P,
     ) -> Exit<'k>
     where
@@ -66,12 +66,13 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// `barrier.cluster.wait.acquire.aligned`.
     #[inline(always)]
     pub fn join_peers(
-        mut self, // D13: the CTA goes on behind the barrier of the cluster
+        mut self, // D13: the CTA goes on behind the barrier of the cluster; go on with what this returns
     ) -> PeersJoined<'k, Claimed<L>, THREADS> {
         const {
             require(
                 !L::ARRIVES_ON_CLUSTER,
-                "rule F2: an exchange between peers arrives on the cluster's barrier; its `close` and the exit come behind its last wait",
+                "rule F2: an exchange between peers arrives on the cluster's barrier; its `close` and the exit come behind its \
+                 last wait: leave `join_peers` out",
             );
         };
         if L::COLUMNS != 0 {
@@ -94,7 +95,7 @@ impl<'k, L: Layout, const THREADS: u32> PeersJoined<'k, Claimed<L>, THREADS> {
     /// Ends the kernel; see [`Joined::exit`].
     #[inline(always)]
     pub fn exit<P>(
-        self, // B9: a CTA exits once, after everything that uses its memory has ended
+        self, // B9: a CTA exits once, after everything that uses its memory has ended; return what this returns
         closed: P,
     ) -> Exit<'k>
     where
@@ -104,28 +105,8 @@ impl<'k, L: Layout, const THREADS: u32> PeersJoined<'k, Claimed<L>, THREADS> {
     }
 }
 
-/// The proofs that no asynchronous operation uses the memory of the layout `L` any more.
-///
-/// # Safety
-/// `Self` is `L::Closed<'k>`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not prove that the memory of `{L}` is no longer used",
-    label = "a proof is missing, or is that of another field",
-    note = "rules B9 and D8: a CTA exits after every bulk copy that uses its shared memory has completed and its tensor memory was \
-            deallocated (PTX ISA 9.7.9.25.2, 9.7.16.7.1)",
-    note = "rule F3: where peers of a cluster reach a field, the exit is where they meet last, and comes behind the wait for the last \
-            arrival on the cluster's barrier (PTX ISA 5.1.6, barrier.cluster)",
-    note = "pass a tuple with one proof for each field that bulk copies, matrix instructions or peers use, in the order of the fields: \
-            what `producer.finish(…)`, `staging.finish(…)`, `tensor.dealloc(…)`, `region.close(…)`, and a takeover's \
-            `asker.finish(…)` or `asker.ask_until_refused(…)` return; no other field needs one, and `()` closes none"
-)]
-pub unsafe trait Closes<'k, L> {}
-// SAFETY: by the bound.
-#[diagnostic::do_not_recommend]
-unsafe impl<'k, L: Layout<Closed<'k> = P>, P> Closes<'k, L> for P {}
-
-/// Proof that everything asynchronous that was begun through the field `Tag` has ended.
-pub struct Finished<'k, Tag>(Brand<'k>, PhantomData<Tag>, StaysWithItsThreads);
+/// Proof that `What` has ended: all that was begun through one field, such as [`FillsOf<Tag>`](super::FillsOf), or through one of its ends.
+pub struct Finished<'k, What>(Brand<'k>, PhantomData<What>, StaysWithItsThreads);
 
 impl<Tag> Finished<'_, Tag> {
     /// # Safety

@@ -2,8 +2,9 @@
 
 use core::marker::PhantomData;
 
-use crate::{ptx, require};
+use crate::ptx;
 
+use super::warps::{AreThreads, Before, RoleSize, Warps};
 use super::{Brand, Set, StaysWithItsThreads, WARP, sealed};
 
 /// The four warps of a role, aligned to four.
@@ -13,7 +14,7 @@ pub struct Warpgroup<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
 pub struct Warp<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
 
 /// The one thread that the warp of role `R` elected.
-pub struct Thread<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads);
+pub struct Thread<'k, R>(Brand<'k>, PhantomData<R>, StaysWithItsThreads); // F1: elected; take it from `warp.elect`
 
 /// The role at position `I` of a call of [`Cta::roles`](super::Cta::roles).
 pub struct Role<const I: u32>(());
@@ -77,13 +78,13 @@ pub struct WarpgroupRole<'k, R, F, T>(F, Brand<'k>, PhantomData<(R, T)>);
 /// A role of one warp; see [`warp`].
 pub struct WarpRole<'k, R, F, T>(F, Brand<'k>, PhantomData<(R, T)>);
 
-/// Four warps run `body` together. The first of them must be a multiple of four (rule D12), which
-/// [`Cta::roles`](super::Cta::roles) checks.
+/// Four warps run `body` together. The first of them is a multiple of four (rule D12), or [`Cta::roles`](super::Cta::roles)
+/// does not take them.
 #[inline(always)]
 pub fn warpgroup<'k, R, F, T>(body: F) -> WarpgroupRole<'k, R, F, T>
 where
     R: RolePosition,
-    F: FnOnce(Warpgroup<'k, R>) -> T + Send + 'k,
+    F: FnOnce(Warpgroup<'k, R>) -> T + Send + 'k, // A9: a role owns what it uses; move it in
     T: RoleReturn,
 {
     WarpgroupRole(body, PhantomData, PhantomData)
@@ -94,7 +95,7 @@ where
 pub fn warp<'k, R, F, T>(body: F) -> WarpRole<'k, R, F, T>
 where
     R: RolePosition,
-    F: FnOnce(Warp<'k, R>) -> T + Send + 'k,
+    F: FnOnce(Warp<'k, R>) -> T + Send + 'k, // A9: a role owns what it uses; move it in
     T: RoleReturn,
 {
     WarpRole(body, PhantomData, PhantomData)
@@ -104,9 +105,11 @@ where
 #[diagnostic::on_unimplemented(
     message = "this role stands at position {I} of the tuple, and its closure takes the token of another position",
     label = "the token of another role",
-    note = "rule F7: a role's barrier has the number and the count that follow from its position in `cta.roles((…))`; two roles with one \
+    note = "rule F7: a role's barrier has the number and the count that follow from its position in `cta.roles((…))`; two roles \
+            with one \
             position would meet at one named barrier (PTX ISA, bar/barrier)",
-    note = "take `Warp<'k, Role<{I}>>` or `Warpgroup<'k, Role<{I}>>`, or leave the type of the token to be inferred: `warp(move |mut w| …)`"
+    note = "take `Warp<'k, Role<{I}>>` or `Warpgroup<'k, Role<{I}>>`, or leave the type of the token to be inferred: `warp(move \
+            |mut w| …)`"
 )]
 pub trait AtPosition<const I: u32>: sealed::Sealed {}
 #[diagnostic::do_not_recommend]
@@ -117,7 +120,7 @@ impl<const I: u32, F, T> AtPosition<I> for WarpgroupRole<'_, Role<I>, F, T> {}
 /// One role of a tuple of roles.
 pub trait RoleSpec<'k>: sealed::Sealed {
     /// How many warps it has.
-    const WARPS: u32;
+    type Size: RoleSize;
     /// What its closure returns.
     type Return: RoleReturn;
     /// # Safety
@@ -133,7 +136,7 @@ where
     F: FnOnce(Warpgroup<'k, R>) -> T + Send + 'k,
     T: RoleReturn,
 {
-    const WARPS: u32 = 4;
+    type Size = Warps<4>;
     type Return = T;
     #[inline(always)]
     unsafe fn run(self) -> T {
@@ -148,7 +151,7 @@ where
     F: FnOnce(Warp<'k, R>) -> T + Send + 'k,
     T: RoleReturn,
 {
-    const WARPS: u32 = 1;
+    type Size = Warps<1>;
     type Return = T;
     #[inline(always)]
     unsafe fn run(self) -> T {
@@ -159,6 +162,7 @@ where
 /// A tuple of roles that together are the warps of a CTA of `THREADS` threads.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of roles",
+    note = "rule F1: each warp of the CTA has one role",
     note = "pass a tuple of `warpgroup(…)` and `warp(…)`, in the order of the warps, one to six roles"
 )]
 pub trait Roles<'k, const THREADS: u32>: tuples::Sealed {
@@ -170,12 +174,22 @@ pub trait Roles<'k, const THREADS: u32>: tuples::Sealed {
     unsafe fn run(self, warp: u32) -> Self::Returns;
 }
 
+/// The warps of a list of roles, the last role first.
+macro_rules! together {
+    () => { Warps<0> };
+    ($last:ident $($before:ident)*) => {
+        <together!($($before)*) as Before<<$last as RoleSpec<'k>>::Size>>::Together
+    };
+}
+
 macro_rules! roles {
-    ($(($($index:literal $role:ident $field:tt),*))*) => {$(
+    ($(($($index:literal $role:ident $field:tt behind [$($before:ident)*]),*) [$($all:ident)*])*) => {$(
         impl<$($role),*> tuples::Sealed for ($($role,)*) {}
         impl<'k, $($role),*, const THREADS: u32> Roles<'k, THREADS> for ($($role,)*)
         where
             $($role: AtPosition<$index> + RoleSpec<'k>,)*
+            $(together!($($before)*): Before<$role::Size>,)*
+            together!($($all)*): AreThreads<THREADS>,
         {
             type Returns = ($($role::Return,)*);
             #[inline(always)]
@@ -184,17 +198,9 @@ macro_rules! roles {
                     let mut next = 0;
                     let mut ends = [0; 6];
                     $(
-                        require(
-                            $role::WARPS != 4 || next % 4 == 0,
-                            "rule D12: a warpgroup starts at a warp whose number is a multiple of four: put warpgroup roles first",
-                        );
-                        next += $role::WARPS;
+                        next += $role::Size::WARPS;
                         ends[$index] = next;
                     )*
-                    require(
-                        next * WARP == THREADS,
-                        "rule F1: the roles together are not the CTA's threads: count 128 for each warpgroup and 32 for each warp",
-                    );
                     ends
                 };
                 // The bodies of the other roles are not dropped: what they own belongs to the threads that run them.
@@ -209,7 +215,7 @@ macro_rules! roles {
                         core::mem::forget(proof);
                     } else
                 )* {
-                    // SAFETY: the roles' warps are those of the CTA, by the assertion above, and no other is launched.
+                    // SAFETY: the roles' warps are those of the CTA, by the bound on them, and no other is launched.
                     unsafe { core::hint::unreachable_unchecked() }
                 }
                 // SAFETY: what takes the proofs either is the CTA's end, to which all roles belong, or stands behind
@@ -224,12 +230,12 @@ mod tuples {
     pub trait Sealed {}
 }
 roles! {
-    (0 A 0)
-    (0 A 0, 1 B 1)
-    (0 A 0, 1 B 1, 2 C 2)
-    (0 A 0, 1 B 1, 2 C 2, 3 D 3)
-    (0 A 0, 1 B 1, 2 C 2, 3 D 3, 4 E 4)
-    (0 A 0, 1 B 1, 2 C 2, 3 D 3, 4 E 4, 5 F 5)
+    (0 A 0 behind []) [A]
+    (0 A 0 behind [], 1 B 1 behind [A]) [B A]
+    (0 A 0 behind [], 1 B 1 behind [A], 2 C 2 behind [B A]) [C B A]
+    (0 A 0 behind [], 1 B 1 behind [A], 2 C 2 behind [B A], 3 D 3 behind [C B A]) [D C B A]
+    (0 A 0 behind [], 1 B 1 behind [A], 2 C 2 behind [B A], 3 D 3 behind [C B A], 4 E 4 behind [D C B A]) [E D C B A]
+    (0 A 0 behind [], 1 B 1 behind [A], 2 C 2 behind [B A], 3 D 3 behind [C B A], 4 E 4 behind [D C B A], 5 F 5 behind [E D C B A]) [F E D C B A]
 }
 
 impl<'k, R: RolePosition> Warp<'k, R> {
@@ -242,11 +248,11 @@ impl<'k, R: RolePosition> Warp<'k, R> {
     /// `elect.sync _|p, 0xffffffff;` PTX 8.0, sm_90 (ISA 9.7.13.14).
     #[inline(always)]
     pub fn elect<F, T>(
-        self, // F1: the lanes that are not elected have nothing more to do
+        self, // F1: the lanes that are not elected have nothing more to do; put all that one thread does into this closure
         body: F,
     ) -> T
     where
-        F: FnOnce(Thread<'k, R>) -> T + Send + 'k,
+        F: FnOnce(Thread<'k, R>) -> T + Send + 'k, // A9: the thread owns what it uses; move it in
         T: RoleReturn,
     {
         // SAFETY: the warp's token says that all its lanes are here.

@@ -12,6 +12,7 @@ use super::{Cta, Joined, RolePosition, Thread, WARP, Warp, Warpgroup, thread_x};
 /// (ISA 8.9.4): what one wrote before it, all read after it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the token of a set of threads",
+    note = "rule F1: what a set of threads does together takes the set's token",
     note = "pass `&mut` of the token that the kernel or role received: `Cta`, `Warpgroup`, `Warp` or `Thread`"
 )]
 #[expect(private_bounds, reason = "what the library does for a set is no other crate's to call")]

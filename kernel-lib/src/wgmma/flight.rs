@@ -17,6 +17,7 @@ use crate::token::{Marks, SameSet, Set};
 mod sealed {
     pub trait Kind {}
     pub trait Flight {}
+    pub trait Groups {}
     pub trait Fragments {}
 }
 
@@ -46,9 +47,15 @@ pub struct InGroups<I, G> {
 
 impl<P> sealed::Kind for InShared<P> {}
 impl<P> sealed::Kind for InRegisters<P> {}
-impl<I, G, A> sealed::Flight for Open<I, G, A> {}
-impl<I, G> sealed::Flight for InGroups<I, G> {}
+impl<I: Kind, G: sealed::Groups, A: sealed::Fragments> sealed::Flight for Open<I, G, A> {}
+impl<I: Kind, G: sealed::Groups> sealed::Flight for InGroups<I, G> {}
 impl sealed::Flight for () {}
+impl sealed::Groups for () {}
+impl<A> sealed::Groups for (A,) {}
+impl<A, B> sealed::Groups for (A, B) {}
+impl<A, B, C> sealed::Groups for (A, B, C) {}
+impl sealed::Fragments for () {}
+impl<F, Older: sealed::Fragments> sealed::Fragments for (F, Older) {}
 
 /// What is under way behind one more instruction of the kind `I`.
 pub type Opened<I, Flight> = Open<I, <Flight as Continues<I>>::Groups, <Flight as Continues<I>>::A>;
@@ -57,7 +64,8 @@ pub type Opened<I, Flight> = Open<I, <Flight as Continues<I>>::Groups, <Flight a
 #[diagnostic::on_unimplemented(
     message = "instructions of another kind may still write these registers, and no fence stands between: under way are `{Self}`",
     label = "missing `wgmma.wait_group` and `wgmma.fence` before `{I}`",
-    note = "rule E1: only instructions of one shape follow each other into the same registers without a `wgmma.fence`; the types of the \
+    note = "rule E1: only instructions of one shape follow each other into the same registers without a `wgmma.fence`; the types \
+            of the \
             factors decide on it, and registers of A are accesses of their own (PTX ISA 9.7.15.7.1)",
     note = "call `.commit_group(&mut wg, stage)`, `.wait_group::<0, _>(&mut wg)` and `.fence(&mut wg)` first"
 )]
@@ -99,7 +107,7 @@ impl<I: Kind> Continues<I> for () {
         Open { groups: (), a: (), hand: Hand::new(), kind: PhantomData }
     }
 }
-impl<J: FollowedBy<I>, I: Kind, G> Continues<I> for InGroups<J, G> {
+impl<J: FollowedBy<I>, I: Kind, G: sealed::Groups> Continues<I> for InGroups<J, G> {
     type Groups = G;
     type A = ();
     #[inline(always)]
@@ -107,7 +115,9 @@ impl<J: FollowedBy<I>, I: Kind, G> Continues<I> for InGroups<J, G> {
         Open { groups: self.groups, a: (), hand: Hand::new(), kind: PhantomData }
     }
 }
-impl<J: FollowedBy<I>, I: Kind, G, A> Continues<I> for Open<J, G, A> {
+impl<J: FollowedBy<I>, I: Kind, G: sealed::Groups, A: sealed::Fragments> Continues<I>
+    for Open<J, G, A>
+{
     type Groups = G;
     type A = A;
     #[inline(always)]
@@ -135,7 +145,7 @@ pub trait Commits<G>: sealed::Flight {
     #[doc(hidden)]
     unsafe fn commit(self, read: G) -> Self::Next;
 }
-impl<I, Before: Groups, A: Beside<G>, G> Commits<G> for Open<I, Before, A> {
+impl<I: Kind, Before: Groups, A: Beside<G>, G> Commits<G> for Open<I, Before, A> {
     type Next = InGroups<I, Before::With<A::All>>;
     #[inline(always)]
     unsafe fn commit(self, read: G) -> Self::Next {
@@ -153,7 +163,7 @@ impl<G> Commits<G> for () {
     #[inline(always)]
     unsafe fn commit(self, _: G) {}
 }
-impl<I, Before, G> Commits<G> for InGroups<I, Before> {
+impl<I: Kind, Before: sealed::Groups, G> Commits<G> for InGroups<I, Before> {
     type Next = Self;
     #[inline(always)]
     unsafe fn commit(self, _: G) -> Self {
@@ -170,8 +180,6 @@ pub trait Beside<G>: sealed::Fragments {
     #[doc(hidden)]
     unsafe fn beside(self, read: G) -> Self::All;
 }
-impl sealed::Fragments for () {}
-impl<F, Older: sealed::Fragments> sealed::Fragments for (F, Older) {}
 impl<G> Beside<G> for () {
     type All = G;
     #[inline(always)]
@@ -246,21 +254,13 @@ unsafe impl<E: Element, S: Set, const STEPS: usize> ReadTogether<S>
     note = "rule E2: `wait_group` tells apart at most three (PTX ISA 9.7.15.7.3)",
     note = "call `.wait_group::<2, _>(&mut wg)` or less before the next `mma_async`"
 )]
-pub trait Groups: few::Sealed {
+pub trait Groups: sealed::Groups {
     /// With one more.
     type With<G>;
     /// # Safety
     /// 1. As for [`Commits::commit`], for the groups that this holds and what the newest reads.
     #[doc(hidden)]
     unsafe fn with<G>(self, newest: G) -> Self::With<G>;
-}
-
-/// Seals the tuples of groups to which one more is added.
-mod few {
-    pub trait Sealed {}
-    impl Sealed for () {}
-    impl<A> Sealed for (A,) {}
-    impl<A, B> Sealed for (A, B) {}
 }
 impl Groups for () {
     type With<G> = (G,);
@@ -287,8 +287,10 @@ impl<A, B> Groups for (A, B) {
 /// Groups of which a wait lets the newest `N` be incomplete.
 #[diagnostic::on_unimplemented(
     message = "a wait that lets {N} groups be incomplete does not fit the groups under way: `{Self}`",
-    note = "rules E2 and E3: `wait_group::<0>` waits for all; `wait_group::<1>` for all but the newest of two, `wait_group::<2>` for all but \
-            the newest two of three (PTX ISA 9.7.15.7.3)"
+    note = "rules E2 and E3: a wait lets at most so many groups be incomplete as are under way besides the oldest (PTX ISA \
+            9.7.15.7.3)",
+    note = "call `.wait_group::<0, _>(&mut wg)`, which waits for all; `wait_group::<1, _>` waits for all but the newest of two, \
+            `wait_group::<2, _>` for all but the newest two of three"
 )]
 pub trait Waits<S: Set, const N: u32>: sealed::Flight {
     /// [`Settled`] when nothing is under way any more, else [`Committed`].
@@ -312,7 +314,9 @@ impl<S: Set, const N: u32> Waits<S, N> for () {
         ((), ())
     }
 }
-impl<S: Set, I, G, A, const N: u32> Waits<S, N> for Open<I, G, A> {
+impl<S: Set, I: Kind, G: sealed::Groups, A: sealed::Fragments, const N: u32> Waits<S, N>
+    for Open<I, G, A>
+{
     type State = Settled;
     type Rest = Self;
     type Done = ();
@@ -321,7 +325,7 @@ impl<S: Set, I, G, A, const N: u32> Waits<S, N> for Open<I, G, A> {
         (self, ())
     }
 }
-impl<S: Set, I, A: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A,)> {
+impl<S: Set, I: Kind, A: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A,)> {
     type State = Settled;
     type Rest = ();
     type Done = A::Ended;
@@ -331,7 +335,7 @@ impl<S: Set, I, A: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A,)> {
         ((), unsafe { self.groups.0.ended() })
     }
 }
-impl<S: Set, I, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A, B)> {
+impl<S: Set, I: Kind, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for InGroups<I, (A, B)> {
     type State = Settled;
     type Rest = ();
     type Done = (A::Ended, B::Ended);
@@ -341,7 +345,7 @@ impl<S: Set, I, A: ReadTogether<S>, B: ReadTogether<S>> Waits<S, 0> for InGroups
         ((), unsafe { (self.groups.0.ended(), self.groups.1.ended()) })
     }
 }
-impl<S: Set, I, A: ReadTogether<S>, B> Waits<S, 1> for InGroups<I, (A, B)> {
+impl<S: Set, I: Kind, A: ReadTogether<S>, B> Waits<S, 1> for InGroups<I, (A, B)> {
     type State = Committed;
     type Rest = InGroups<I, (B,)>;
     type Done = A::Ended;
@@ -351,7 +355,7 @@ impl<S: Set, I, A: ReadTogether<S>, B> Waits<S, 1> for InGroups<I, (A, B)> {
         (InGroups { groups: (self.groups.1,), kind: PhantomData }, unsafe { self.groups.0.ended() })
     }
 }
-impl<S: Set, I, A: ReadTogether<S>, B, C> Waits<S, 2> for InGroups<I, (A, B, C)> {
+impl<S: Set, I: Kind, A: ReadTogether<S>, B, C> Waits<S, 2> for InGroups<I, (A, B, C)> {
     type State = Committed;
     type Rest = InGroups<I, (B, C)>;
     type Done = A::Ended;

@@ -17,7 +17,7 @@ use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::wgmma::Accumulator;
 use crate::require;
-use crate::stages::{DrainsLike, Ring, Slot};
+use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::tile::{Element, Tile, ToAll};
 use crate::token::{Marks, SameSet, Set, StaysWithItsThreads, WARP};
 
@@ -100,7 +100,7 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     message = "the product of a fragment of `{E}` in {STEPS} steps and `{Self}` does not fit the registers `{D}`",
     label = "shapes or types do not fit",
     note = "rule D14: a warpgroup multiplies 64 × K in registers by an N × K tile of a type that goes with it (PTX ISA 9.7.15.2)",
-    note = "a stage for it is `Tile<bf16, N, K>`, and the fragment has K / 16 steps (K / 8 for f32, K / 32 for types of one byte)"
+    note = "make the stage `Tile<bf16, N, K>`; the fragment has K / 16 steps (K / 8 for f32, K / 32 for types of one byte)"
 )]
 pub unsafe trait MultipliesFragment<E, D, const STEPS: usize> {
     /// The kind of the instructions.
@@ -143,7 +143,7 @@ where
             registers_of(L, V::COUNT, N);
             require(
                 STEPS == steps_of::<E>(K),
-                "rule D14: a fragment has one step for each 32 bytes of B's columns",
+                "rule D14: a fragment has one step for each 32 bytes of B's columns: give it as many",
             );
         };
         let b = descriptor(stage);
@@ -210,7 +210,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn fence_with<T, E, FragmentState, const STEPS: usize>(
-        self, // E1: nobody touches the registers between the fence and the instructions
+        self, // E1: nobody touches the registers between the fence and the instructions; go on with what this returns
         warpgroup: &mut T,
         a: Fragment<E, S, STEPS, FragmentState>,
     ) -> (Product<D, S, WgmmaFenced>, Fragment<E, S, STEPS, WgmmaFenced>)
@@ -235,28 +235,34 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     /// 9.7.15.5.2).
     #[inline(always)]
     #[allow(clippy::type_complexity)]
-    pub fn mma_async<'k, T, D, ProductState, Flight, RingTag, R, RS, SlotState>(
-        self, // E2: only a wait gives the registers of A back
+    pub fn mma_async<'k, T, D, ProductState, Flight, O, RS>(
+        self, // E2: only a wait gives the registers of A back; go on with the fragment that `wait_group` returns
         warpgroup: &mut T,
         mut product: Product<D, S, ProductState, Flight>,
-        stage: Slot<'k, RingTag, R, RS, SlotState>,
-    ) -> UnderWayWith<'k, KindWith<R, E, D, STEPS>, E, D, S, STEPS, Flight, RingTag, R, RS>
+        stage: O,
+    ) -> UnderWayWith<'k, KindWith<O::Ring, E, D, STEPS>, E, D, S, STEPS, Flight, O::Tag, O::Ring, RS>
     where
+        O: HeldStage<'k, Set = RS, State: ReadableByWgmma>,
+        O::Ring: Ring<Drain: DrainsLike<ByWgmma>, Data: MultipliesFragment<E, D, STEPS>>,
         T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
         D: Registers,
         State: FencedForWgmma,
         ProductState: FencedForWgmma,
-        R: Ring<Drain: DrainsLike<ByWgmma>>,
-        R::Data: MultipliesFragment<E, D, STEPS>,
-        Flight: Continues<KindWith<R, E, D, STEPS>>,
+        Flight: Continues<KindWith<O::Ring, E, D, STEPS>>,
         RS: Set,
-        SlotState: ReadableByWgmma,
     {
         let _ = warpgroup;
+        let stage = stage.slot();
         // SAFETY: as in `Product::mma_async`; these registers are the instructions' since the fence too, and come back behind the
         // wait that covers the group, or not at all.
-        product.values =
-            unsafe { R::Data::issue(product.values, &self.words, stage.data(), product.started) };
+        product.values = unsafe {
+            <O::Ring as Ring>::Data::issue(
+                product.values,
+                &self.words,
+                stage.data(),
+                product.started,
+            )
+        };
         product.started = true;
         let a = self.become_state();
         // SAFETY: just issued.

@@ -89,7 +89,7 @@ macro_rules! accumulators {
                     asm!(
                         "//@baton collective wgmma.fence",
                         "wgmma.fence.sync.aligned;",
-                        concat!("//" $(, " {", stringify!($r), "}")*),
+                        concat!("//@baton handed" $(, " {", stringify!($r), "}")*),
                         $($r = inout(reg32) $r,)*
                         options(nostack)
                     );
@@ -106,7 +106,7 @@ macro_rules! accumulators {
                     asm!(
                         "//@baton collective wgmma.wait_group",
                         "wgmma.wait_group.sync.aligned {pending};",
-                        concat!("//" $(, " {", stringify!($r), "}")*),
+                        concat!("//@baton settled {pending}" $(, " {", stringify!($r), "}")*),
                         pending = const PENDING,
                         $($r = inout(reg32) $r,)*
                         options(nostack)

@@ -3,6 +3,9 @@
 //! Element `i` of A is made of the byte `a(i)`, and of B of `b(i)`; each thread writes the registers that it holds.
 #![no_std]
 
+#[cfg(feature = "forgets")]
+mod forgotten;
+
 use baton::float::{e4m3, e5m2, f16x2};
 use baton::global::TheWarpgroup;
 use baton::prelude::*;
@@ -198,50 +201,4 @@ from_registers! {
     with_e4m3_e5m2 in WithE4m3E5m2: e4m3, e5m2, 128, 4, f32, [f32; 8], |byte| e4m3::from_bits(0x38 + byte), |byte| e5m2::from_bits(0x3c + byte);
     /// i8 by u8 into i32, A in registers.
     with_i8_u8 in WithI8U8: i8, u8, 128, 4, i32, [i32; 8], |byte| byte as i8 - 3, |byte| 250 + byte;
-}
-
-baton::shared! {
-    /// Up to four steps, of which no stage comes back.
-    pub struct Forgotten in forgetting { b: Stages<4, Tile<bf16, 16, 64>, ByThreads, ByWgmma> }
-}
-
-/// Forgets products in flight, and puts other values into the registers that their instructions read: what the types do not see
-/// (rule E2).
-#[baton::kernel(threads = 160)]
-pub fn forgotten(
-    cta: Cta<'_, Forgotten, 160>,
-    output: GlobalPtr<f32, TheWarpgroup<0>>,
-    steps: u32,
-) -> Exit<'_> {
-    let (cta, forgetting::Parts { b: parts, .. }) = cta.claim();
-    let (mut filling, mut stages) = parts.split();
-    let (joined, _) = cta.roles((
-        warpgroup(move |mut wg| {
-            let mut step = 0;
-            let product = loop {
-                let value = |row, col| bf16::from_f32((row + col + step) as f32);
-                let a = Fragment::<bf16, _, 4>::new(&mut wg, value);
-                let stage = stages.wait(&mut wg);
-                let (product, a) = Product::<[f32; 8], _>::new(&mut wg).fence_with(&mut wg, a);
-                let (product, stage) = a.mma_async(&mut wg, product, stage);
-                let product = product.commit_group(&mut wg, stage);
-                step += 1;
-                if step == steps {
-                    break product;
-                }
-                core::mem::forget(product);
-            };
-            let (product, (_, stage)) = product.wait_group::<0, _>(&mut wg);
-            stage.release(&mut wg);
-            output.partition(&wg).put(0, product.values()[0]);
-        }),
-        warp(move |mut w| {
-            for _ in 0..steps {
-                let value = |i: u32| bf16::from_f32(b(i) as f32);
-                let stage = filling.acquire(&mut w).fill(&mut w, value);
-                stage.fence_proxy_async(&mut w).publish(&mut w);
-            }
-        }),
-    ));
-    joined.exit(())
 }

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::messages::step;
 use crate::page::root;
 
 /// What instructions are called, without their qualifiers. The longest that fits counts.
@@ -185,7 +186,7 @@ fn functions(text: &str, module: &str) -> Vec<Function> {
 }
 
 /// The type that an `impl` header is about; none for implementations of traits.
-fn type_of(header: &str) -> Option<String> {
+pub fn type_of(header: &str) -> Option<String> {
     let header = header.trim_start_matches("unsafe ").strip_prefix("impl")?;
     let rest = if header.starts_with('<') {
         let mut depth = 0;
@@ -214,7 +215,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// All source files of the library, with the paths of their modules.
-fn modules() -> Vec<(PathBuf, String)> {
+pub fn modules() -> Vec<(PathBuf, String)> {
     let source = root().join("kernel-lib/src");
     let mut files = Vec::new();
     let mut folders = vec![source.clone()];
@@ -244,7 +245,7 @@ fn modules() -> Vec<(PathBuf, String)> {
     files.iter().map(|path| (path.clone(), module(path))).collect()
 }
 
-fn read(path: &Path) -> String {
+pub fn read(path: &Path) -> String {
     fs::read_to_string(path)
         .unwrap_or_else(|error| panic!("cannot read `{}`: {error}", path.display()))
 }
@@ -273,8 +274,9 @@ pub fn silent_moves() -> Vec<String> {
             let receiver = first.map_or(trimmed, |at| &trimmed[at + 1..]);
             if let Some(rest) = receiver.trim_start_matches("mut ").strip_prefix("self") {
                 let said = rest.strip_prefix(", // ").unwrap_or_default();
-                let names_a_rule = !rules(said.split(':').next().unwrap_or_default()).is_empty();
-                silent.extend(method.take().filter(|_| !names_a_rule));
+                let (of_rules, moved) = said.split_once(':').unwrap_or((said, ""));
+                let whole = !rules(of_rules).is_empty() && step(moved).is_some();
+                silent.extend(method.take().filter(|_| !whole));
             } else if trimmed.ends_with('{') || trimmed.ends_with(';') {
                 method = None;
             }

@@ -10,8 +10,10 @@
 mod corpus;
 mod diagnostic;
 mod index;
+mod messages;
 mod page;
 mod rules;
+mod transitions;
 
 use std::collections::BTreeSet;
 
@@ -47,9 +49,9 @@ fn each_diagnostic_names_its_rule() {
 }
 
 #[test]
-fn each_move_of_a_receiver_names_its_rule() {
+fn each_move_of_a_receiver_names_its_rule_and_what_to_write() {
     let silent = index::silent_moves();
-    assert!(silent.is_empty(), "methods whose `self` says no rule: {silent:#?}");
+    assert!(silent.is_empty(), "methods whose `self` says no rule, or no step: {silent:#?}");
 }
 
 #[test]
@@ -153,4 +155,15 @@ fn the_page_of_mnemonics_is_up_to_date() {
 #[test]
 fn the_table_of_facts_is_up_to_date() {
     golden("kernel-lib/src/facts.md", &index::facts());
+}
+
+#[test]
+fn each_message_names_a_rule_and_says_what_to_write() {
+    let wrong = messages::wrong();
+    assert!(wrong.is_empty(), "{} messages:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_page_of_messages_is_up_to_date() {
+    golden("docs/diagnostics.md", &messages::page());
 }

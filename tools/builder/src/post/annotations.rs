@@ -7,6 +7,8 @@
 //! | `//@baton collective MNEMONIC` | the next instruction is a site for [`crate::check`] |
 //! | `//@baton fence ORDER` | the next `fence.acq_rel` becomes `fence.ORDER` where the target has that ([`super::fences`]) |
 //! | `//@baton nc` | the next `ld.global.nc` was asked for |
+//! | `//@baton handed REGISTERS` | behind a `wgmma.fence`: the registers are a product's, for [`crate::check`] |
+//! | `//@baton settled N REGISTERS` | behind a `wgmma.wait_group N`: it gives these back |
 
 use baton_ptx::{FunctionKind, Module};
 
@@ -96,7 +98,7 @@ impl Annotations {
                     annotations.params.push(param.ok_or_else(|| bad(expected))?);
                 }
                 // Sites inside functions; the checks read them.
-                Some("collective" | "nc" | "fence") => {}
+                Some("collective" | "nc" | "fence" | "handed" | "settled") => {}
                 _ => return Err(bad("is unknown; library and builder are of different versions")),
             }
         }

@@ -1,0 +1,13 @@
+//! Stores a staging buffer that no set of threads has opened.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+fn store<'k>(wg: &mut Epilogue<'k>, buffer: Buffer<'k>, c: C) {
+    buffer.fence_proxy_async(wg).store(wg, c.at(0, 0)).finish(wg);
+}
+
+fn main() {
+    let _ = store;
+}

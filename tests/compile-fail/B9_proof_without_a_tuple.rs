@@ -1,0 +1,13 @@
+//! The proofs of two fields, one by one.
+
+#[path = "../fixture/closes.rs"]
+mod fixture;
+use fixture::*;
+
+fn leave<'k>(joined: Threads<'k>, ring: Loaded<'k>, _: Stored<'k>) -> Exit<'k> {
+    joined.exit(ring)
+}
+
+fn main() {
+    let _ = leave;
+}

@@ -1,0 +1,17 @@
+//! Multiplies a stage that matrix instructions read, as if it had been waited for again.
+
+#[path = "../fixture/pipeline.rs"]
+mod fixture;
+use fixture::*;
+
+fn multiply<'k>(thread: &mut MmaThread<'k>, accumulators: &mut Accumulators<'k>, stages: &mut Stages4<'k>) {
+    let mut acc = accumulators.acquire(thread);
+    let stage = stages.wait(thread);
+    let stage = acc.mma(thread, stage);
+    acc.mma(thread, stage).release_by_commit(thread);
+    acc.commit(thread);
+}
+
+fn main() {
+    let _ = multiply;
+}
