@@ -103,6 +103,7 @@ pub mod print;
 pub mod protocol;
 pub mod ptx;
 pub mod relay;
+pub mod same;
 pub mod scope;
 pub mod sem;
 mod shared_access;
@@ -135,6 +136,7 @@ pub mod prelude {
     pub use crate::float::{bf16, f16};
     pub use crate::global::{GlobalPtr, ReadOnly, TensorMap};
     pub use crate::layout::NoShared;
+    pub use crate::same::same;
     pub use crate::scope::{Cluster, Gpu, Sys};
     pub use crate::stages::{ByBulk, ByMma, ByThreads, ByWgmma, Stages};
     pub use crate::staging::Staging;

@@ -253,6 +253,7 @@ pub mod fence;
 #[doc = include_str!("forms.md")]
 pub mod forms {}
 pub mod ld;
+pub(crate) mod mark;
 pub mod matrix;
 pub mod mbarrier;
 pub mod multimem;

@@ -382,11 +382,12 @@ fn finish(
     let module = Module::parse(&processed.text, &name)
         .map_err(|error| wrong(format!("after post-processing: {error}")))?;
     let findings = check(&module, &processed.lines, &processed.annotations, arch);
-    let (warnings, findings): (Vec<_>, Vec<_>) =
-        findings.into_iter().partition(|finding| finding.severity == Severity::Warning);
-    if faults == Faults::Refuse && !findings.is_empty() {
+    let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
+    if faults == Faults::Refuse && refused {
         return Err(Error::Checks { package: package.name.clone(), arch, findings });
     }
+    let (warnings, findings): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|finding| finding.severity == Severity::Warning);
     let entries = module.functions.iter().filter(|function| {
         function.kind == baton_ptx::FunctionKind::Entry && function.body.is_some()
     });

@@ -57,7 +57,7 @@ pub enum Error {
         package: String,
         /// The target.
         arch: Arch,
-        /// Each broken rule, with its place.
+        /// Each broken rule with its place, and what may be one.
         findings: Vec<Finding>,
     },
     /// ptxas does not take the PTX.

@@ -239,7 +239,7 @@ impl<'p> World<'p> {
             Op::Trap => return Err(Fault::Trap),
             Op::Warp { op, mask: members, aligned } => {
                 if *aligned {
-                    self.aligned(warp, mask)?;
+                    self.aligned(warp, path, mask)?;
                 }
                 return self.warp_op(warp, path, mask, op, *members);
             }

@@ -74,6 +74,8 @@ pub(crate) struct Bar {
     pub and: bool,
     pub or: bool,
     pub popc: u32,
+    /// The last who arrived: warp, lane and site.
+    pub last: (u32, u32, u32),
 }
 
 pub(crate) const BARS: usize = 16;
@@ -95,6 +97,8 @@ pub(crate) struct Cta {
     /// Threads of whole warps, and those of them that have exited or never were.
     pub threads: u32,
     pub exited: u32,
+    /// Of those, the ones that never were.
+    pub absent: u32,
     pub done: bool,
 }
 

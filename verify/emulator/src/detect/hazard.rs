@@ -33,6 +33,15 @@ impl fmt::Display for Severity {
     }
 }
 
+/// Who is missing at a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Lanes of a warp.
+    Lanes,
+    /// Threads of a CTA.
+    Threads,
+}
+
 /// A use of memory that the memory model does not order.
 #[derive(Clone, Debug)]
 pub struct Hazard {
@@ -558,6 +567,20 @@ impl Detector {
             "a shuffle reads from a lane that does not take part in it: the value is undefined";
         let fix = "let every lane that the shuffle reads from reach it; to branch around it is not enough";
         self.report(w, lane, site, None, (cause("F1", what, fix).policy(true), what.into()));
+    }
+
+    /// A collective goes on without members of its set that have exited.
+    pub fn without_exited(&mut self, w: u32, lane: u32, site: u32, missing: Missing) {
+        let what = match missing {
+            Missing::Lanes => {
+                "lanes that belong to this collective have exited without it: it goes on because nobody is left to wait for"
+            }
+            Missing::Threads => {
+                "threads of the CTA have exited without this barrier: it completes because nobody is left to wait for"
+            }
+        };
+        let fix = "let every thread of the set come, or none: take the condition from what is one value for all of them";
+        self.report(w, lane, site, None, (cause("F4", what, fix).policy(true), what.into()));
     }
 
     /// An instruction uses a register that a `tcgen05.ld` has yet to fill.

@@ -32,7 +32,7 @@ mod wgmma;
 use crate::ir::Scope;
 pub(crate) use clock::Stamp;
 use clock::{Clock, SUBS};
-pub(crate) use hazard::Found;
+pub(crate) use hazard::{Found, Missing};
 pub use hazard::{Hazard, Severity};
 use shadow::{Cells, Kind, Kinds, Pages};
 pub(crate) use shadow::{Class, Written};

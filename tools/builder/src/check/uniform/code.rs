@@ -7,6 +7,7 @@ use baton_ptx::flow::Graph;
 use baton_ptx::{Address, Base, Body, Instruction, Operand, Space, Symbol};
 
 use super::fold::operand_type;
+use super::inline::{Mark, Marks};
 
 /// A register of the body, or a variable that carries an argument.
 pub(super) type Reg = u32;
@@ -31,14 +32,30 @@ pub(super) struct Code {
     pub access: Vec<Access>,
     /// How many registers there are.
     pub registers: usize,
+    pub marks: Marks,
 }
 
 impl Code {
-    pub fn new(body: Body, ends: impl Fn(&Instruction) -> bool) -> Code {
+    pub fn new(body: Body, marks: Marks, ends: impl Fn(&Instruction) -> bool) -> Code {
         let graph = Graph::of_ending(&body, |index| ends(&body.instructions[index]));
-        let access = body.instructions.iter().map(|i| access(&body, i)).collect();
+        let mut access: Vec<Access> =
+            body.instructions.iter().map(|i| access(&body, i)).collect();
+        // What a mark names is read where the mark stands.
+        for (index, mark) in &marks {
+            if let (Mark::One(register), Some(access)) = (mark, access.get_mut(*index))
+                && !access.reads.contains(register)
+            {
+                access.reads.push(*register);
+            }
+        }
         let registers = carry(&body) as usize + 1;
-        Code { body, graph, access, registers }
+        Code { body, graph, access, registers, marks }
+    }
+
+    /// The marks of an instruction.
+    pub fn marks_of(&self, index: usize) -> impl Iterator<Item = &Mark> {
+        let from = self.marks.partition_point(|&(at, _)| at < index);
+        self.marks[from..].iter().take_while(move |&&(at, _)| at == index).map(|(_, mark)| mark)
     }
 
     pub fn instruction(&self, index: usize) -> &Instruction {
@@ -209,7 +226,7 @@ mod tests {
         );
         let module = Module::parse(&text, "t").unwrap();
         let body = module.function("f").unwrap().body.clone().unwrap();
-        let code = Code::new(body, |_| false);
+        let code = Code::new(body, Vec::new(), |_| false);
         let name = |&r: &Reg| match code.body.registers.get(r as usize) {
             Some(register) => register.name.to_string(),
             None => code.body.variables[r as usize - code.body.registers.len()].name.to_string(),
@@ -245,7 +262,7 @@ mod tests {
     fn a_guarded_instruction_keeps_what_was_there() {
         let text = ".func f() { .reg .pred p; .reg .b32 a; @!p mov.u32 a, 1; }";
         let body = Module::parse(text, "t").unwrap().functions[0].body.clone().unwrap();
-        let code = Code::new(body, |_| false);
+        let code = Code::new(body, Vec::new(), |_| false);
         assert!(code.access[0].partial);
         assert_eq!(code.access[0].guard.map(|(_, negated)| negated), Some(true));
     }

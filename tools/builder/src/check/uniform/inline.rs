@@ -13,6 +13,7 @@ use baton_ptx::{
 };
 
 use super::super::tagged;
+use super::code::Reg;
 use super::site;
 
 /// Instructions of a kernel with its functions, at most.
@@ -26,14 +27,26 @@ pub(super) struct Functions<'m> {
     /// Those that hold collectives, or call what does.
     holders: BTreeSet<&'m str>,
     /// The marks in front of instructions of each function, by its name.
-    marks: BTreeMap<&'m str, BTreeMap<usize, &'m str>>,
+    marks: BTreeMap<&'m str, Vec<(usize, &'m str)>>,
 }
 
+/// What a comment says of the instruction behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// It moves one value for all threads of a set: `warp`, `group` or `cta`.
+    Same(String),
+    /// This register has to hold one value for all threads of its set.
+    One(Reg),
+}
+
+/// Marks, each with the instruction that it speaks of, in their order.
+pub(super) type Marks = Vec<(usize, Mark)>;
+
 /// A kernel with its functions.
-pub(super) struct Inlined<'m> {
+pub(super) struct Inlined {
     pub body: Body,
     /// The marks in front of its instructions.
-    pub marks: BTreeMap<usize, &'m str>,
+    pub marks: Marks,
     /// A call that was left and may hide a collective: its line, and why it was left.
     pub hidden: Vec<(u32, String)>,
 }
@@ -94,11 +107,11 @@ impl<'m> Functions<'m> {
     }
 
     /// The body of a kernel with the functions that it calls.
-    pub fn inline(&self, entry: &'m Function) -> Option<Inlined<'m>> {
+    pub fn inline(&self, entry: &'m Function) -> Option<Inlined> {
         let body = entry.body.as_ref()?;
         let mut inlined = Inlined {
             body: Body { line: body.line, ..Body::default() },
-            marks: BTreeMap::new(),
+            marks: Vec::new(),
             hidden: Vec::new(),
         };
         Copy { functions: self, into: &mut inlined, stack: Vec::new() }.body(
@@ -131,7 +144,7 @@ enum Formal {
 /// The work of copying bodies into one.
 struct Copy<'a, 'm> {
     functions: &'a Functions<'m>,
-    into: &'a mut Inlined<'m>,
+    into: &'a mut Inlined,
     /// The functions around.
     stack: Vec<&'m str>,
 }
@@ -166,8 +179,10 @@ impl<'m> Copy<'_, 'm> {
         let mut place = Vec::with_capacity(body.instructions.len() + 1);
         for (index, instruction) in body.instructions.iter().enumerate() {
             place.push(self.into.body.instructions.len());
-            if let Some(mark) = self.functions.marks.get(name).and_then(|marks| marks.get(&index)) {
-                self.into.marks.insert(self.into.body.instructions.len(), mark);
+            let marks = self.functions.marks.get(name).into_iter().flatten();
+            for (_, text) in marks.filter(|&&(at, _)| at == index) {
+                let mark = moved.mark(body, text);
+                self.into.marks.extend(mark.map(|mark| (place[index], mark)));
             }
             self.instruction(instruction, &moved, behind);
         }
@@ -295,6 +310,18 @@ fn jump(instead: &Instruction, to: LabelId, skips: bool) -> Instruction {
 impl Moved<'_> {
     fn register(&self, register: RegId) -> RegId {
         RegId(register.0 + self.registers)
+    }
+
+    fn mark(&self, body: &Body, text: &str) -> Option<Mark> {
+        match text.split_once(' ')? {
+            ("same", set) => Some(Mark::Same(set.trim().into())),
+            ("one", name) => {
+                let named = |register: &baton_ptx::Register| *register.name == *name.trim();
+                let at = body.registers.iter().position(named)?;
+                Some(Mark::One(at as Reg + self.registers))
+            }
+            _ => None,
+        }
     }
 
     fn label(&self, label: LabelId) -> LabelId {

@@ -6,8 +6,10 @@
 
 use baton_ptx::Instruction;
 
+use super::inline::Mark;
 use super::site::{self, Set};
 use super::solve::Solution;
+use super::ssa::Id;
 use super::space::{Space, Value, WARP};
 
 /// The number of what is no barrier of a CTA.
@@ -18,6 +20,8 @@ const NO_BARRIER: u64 = u64::MAX;
 pub(super) enum Problem {
     /// Threads of the set may go different ways at this block's end, or, where it is the collective's own, its guard differs.
     Differs { block: usize },
+    /// The leader of the set uses this for all of it, and threads have different ones.
+    Chosen { id: Id },
     /// The barrier counts more threads than can ever come.
     TooFew { counted: u64, come: u64 },
 }
@@ -131,9 +135,8 @@ fn verdict(
             (warp, among)
         }
         Set::Warpgroup => {
-            let group: Vec<u32> = (0..space.count)
-                .map(|t| (space.rank(t) * space.cta.div_ceil(128) + space.in_cta(t) / 128) as u32)
-                .collect();
+            let group = space.by_group();
+            let group = space.labels(group).to_vec();
             let among = whole(&group, here);
             (group, among)
         }
@@ -169,6 +172,7 @@ fn verdict(
         }
     };
     let mut problems = problems(space, solution, index, &groups, &among);
+    problems.extend(chosen(space, solution, index, &groups, &among));
     if let (Some(counted), true) = (counted, problems.is_empty()) {
         problems.extend(too_few(space, solution, arrivals, index, counted));
     }
@@ -221,6 +225,28 @@ fn problems(
     }
     if splits_guard(space, solution, index, groups, among) {
         found.push(Problem::Differs { block });
+    }
+    found
+}
+
+/// What the leader uses for its set, where threads of the set hold different ones.
+fn chosen(
+    space: &mut Space,
+    solution: &Solution<'_>,
+    index: usize,
+    groups: &[u32],
+    among: &[bool],
+) -> Vec<Problem> {
+    let block = solution.code.graph.block_of[index];
+    let mut found = Vec::new();
+    for mark in solution.code.marks_of(index) {
+        let Mark::One(register) = mark else { continue };
+        let Some(id) = solution.ssa.uses[index].read(*register) else { continue };
+        let Some(value) = solution.seen_from(space, id, block) else { continue };
+        let label = space.label(value);
+        if space.splits(label, groups, among) {
+            found.push(Problem::Chosen { id });
+        }
     }
     found
 }

@@ -91,7 +91,7 @@ fn launch(kernel: &Function, threads: Option<[u32; 3]>) -> Launch {
 
 fn kernel_findings(
     functions: &Functions<'_>,
-    inlined: Inlined<'_>,
+    inlined: Inlined,
     launch: Launch,
     lines: &LineTable,
 ) -> Vec<Finding> {
@@ -103,7 +103,7 @@ fn kernel_findings(
             Finding::at(text, *line, lines).into_warning()
         })
         .collect();
-    let code = Code::new(inlined.body, |instruction| functions.ends(instruction));
+    let code = Code::new(inlined.body, inlined.marks, |instruction| functions.ends(instruction));
     let ssa = Ssa::of(&code);
     let regions = Regions::of(&code.graph);
     let mut space = Space::new(launch);

@@ -29,6 +29,15 @@ pub(super) fn finding(
             instruction.line,
             lines,
         ),
+        Some(Problem::Chosen { .. }) => Finding::at(
+            format!(
+                "rule F4: the leader of this {set} acts for all of it at one place (the barrier of a stage, a lock), and its \
+                 threads may have chosen different ones: {}",
+                remedy(set)
+            ),
+            instruction.line,
+            lines,
+        ),
         _ => Finding::at(
             format!(
                 "rule F4: threads of one {set} may not come to this `{name}` together: whether, or how often, they do is \
@@ -43,12 +52,15 @@ pub(super) fn finding(
         finding.message += &format!(" (a warning only: {doubt})");
         finding = finding.into_warning();
     }
-    let differs = |problem: &Problem| match problem {
-        Problem::Differs { block } => Some(*block),
-        Problem::TooFew { .. } => None,
-    };
-    if let Some(block) = verdict.problems.iter().find_map(differs) {
-        finding.notes.extend(notes(space, solution, verdict, block, lines));
+    match verdict.problems.first() {
+        Some(Problem::Differs { block }) => {
+            finding.notes.extend(notes(space, solution, verdict, *block, lines));
+        }
+        Some(Problem::Chosen { id }) => {
+            let at = solution.code.graph.block_of[verdict.index];
+            finding.notes.extend(origin(space, solution, verdict, (*id, at), lines));
+        }
+        Some(Problem::TooFew { .. }) | None => {}
     }
     finding
 }
@@ -85,16 +97,24 @@ fn notes(
     let what = if index == verdict.index { "its own guard decides" } else { "this branch decides" };
     let mut notes = vec![Note::at(what, code.instruction(index).line, lines)];
     if let Some(decision) = decision {
-        let mut walk = Walk { solution, verdict, seen: Vec::new() };
         let at = code.graph.block_of[index];
-        if let Some(origin) = walk.origin(space, decision, at) {
-            let instruction = code.instruction(origin);
-            let what =
-                format!("the difference comes from here: {}", origin_of(instruction, verdict));
-            notes.push(Note::at(what, instruction.line, lines));
-        }
+        notes.extend(origin(space, solution, verdict, (decision, at), lines));
     }
     notes
+}
+
+/// Where the difference in a definition comes from, as it is seen in a block.
+fn origin(
+    space: &mut Space,
+    solution: &Solution<'_>,
+    verdict: &Verdict,
+    (id, block): (Id, usize),
+    lines: &LineTable,
+) -> Option<Note> {
+    let mut walk = Walk { solution, verdict, seen: Vec::new() };
+    let instruction = solution.code.instruction(walk.origin(space, id, block)?);
+    let what = format!("the difference comes from here: {}", origin_of(instruction, verdict));
+    Some(Note::at(what, instruction.line, lines))
 }
 
 /// The way back from a decision to where its difference comes from.

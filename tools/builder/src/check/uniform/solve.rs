@@ -8,6 +8,7 @@
 use baton_ptx::Operand;
 
 use super::code::Code;
+use super::inline::Mark;
 use super::region::{Meeting, Regions, Way};
 use super::space::{Part, Space, Value};
 use super::ssa::{Definition, Id, Ssa};
@@ -118,6 +119,7 @@ impl<'a> Solution<'a> {
         let second = uses.writes.first().is_some_and(|&(first, _)| first != register);
         let (stack, local) = (self.stack, &self.local[..]);
         let new = transfer::transfer(space, &scope, instruction, second, stack, local)?;
+        let new = self.as_marked(space, index, new);
         let Some(&(_, kept)) = uses.kept.iter().find(|&&(kept, _)| kept == register) else {
             return Some(new);
         };
@@ -143,6 +145,23 @@ impl<'a> Solution<'a> {
             part = space.both(part, label);
         }
         Some(Value::Label(part))
+    }
+
+    /// What the author says of a value, if it says more than what is known.
+    fn as_marked(&self, space: &mut Space, index: usize, value: Value) -> Value {
+        let set = self.code.marks_of(index).find_map(|mark| match mark {
+            Mark::Same(set) => Some(set),
+            Mark::One(_) => None,
+        });
+        let part = match set.map(String::as_str) {
+            Some("warp") => space.by_warp,
+            Some("group") => space.by_group(),
+            Some("cta") => space.by_cta,
+            _ => return value,
+        };
+        let (label, groups) = (space.label(value), space.labels(part));
+        let all = vec![true; space.count];
+        if space.splits(label, &groups, &all) { Value::Label(part) } else { value }
     }
 
     fn phi(&self, space: &mut Space, id: Id, block: usize, from: &[(usize, Id)]) -> Option<Value> {

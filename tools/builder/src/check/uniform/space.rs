@@ -173,6 +173,12 @@ impl Space {
         part
     }
 
+    /// Groups of four warps, from a multiple of four on.
+    pub fn by_group(&mut self) -> Part {
+        let (cta, groups) = (self.cta, self.cta.div_ceil(4 * WARP));
+        self.partition(|t| (t / cta * groups + t % cta / (4 * WARP)) as u64)
+    }
+
     /// The numbers that a function gives.
     pub fn numbers(&mut self, number: impl Fn(usize) -> u64) -> Numbers {
         let numbers: Rc<[u64]> = (0..self.count).map(number).collect();

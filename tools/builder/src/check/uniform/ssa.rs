@@ -283,7 +283,7 @@ mod tests {
     fn ssa(text: &str) -> (Code, Ssa) {
         let text = format!(".func f() {{ .reg .pred p; .reg .b32 a, b; {text} }}");
         let body = Module::parse(&text, "t").unwrap().functions[0].body.clone().unwrap();
-        let code = Code::new(body, |_| false);
+        let code = Code::new(body, Vec::new(), |_| false);
         let ssa = Ssa::of(&code);
         (code, ssa)
     }

@@ -331,3 +331,35 @@ fn a_finding_names_the_branch_and_the_origin() {
     assert!(finding.message.starts_with("rule F4"), "{finding}");
     assert!(finding.notes[1].message.contains("different addresses"), "{finding}");
 }
+
+#[test]
+fn the_authors_word_counts() {
+    let strong = "ld.relaxed.gpu.global.u32 %r5, [%d1];";
+    for (mark, expected) in [("warp", "warp"), ("cta", "CTA"), ("group", "CTA")] {
+        let marked = format!("{strong}\n//@baton same {mark}\nmov.b32 %r4, %r5;");
+        assert_eq!(one_for(&marked), expected, "{mark}");
+    }
+    // What is known already is not forgotten.
+    assert_eq!(one_for("//@baton same warp\nmov.b32 %r4, %r1;"), "CTA");
+}
+
+#[test]
+fn what_a_leader_uses_for_its_set_is_one() {
+    let led = |address: &str, barrier: &str| {
+        let body = format!(
+            "{address}\n//@baton collective bar\n//@baton one %d5\n{barrier}\nsetp.eq.u32 %p1, %r3, 0;\n@!%p1 bra B;\n\
+             st.release.gpu.global.u32 [%d5], 1;\nB:"
+        );
+        findings(64, 1, "", &body)
+    };
+    assert_eq!(led("mov.u64 %d5, %d1;", CTA), []);
+    let by_lane = "setp.lt.u32 %p2, %r3, 16;\nadd.u64 %d6, %d1, 64;\nselp.b64 %d5, %d1, %d6, %p2;";
+    let found = led(by_lane, WARP);
+    let [finding] = &found[..] else { panic!("{found:?}") };
+    assert!(finding.message.contains("the leader of this warp acts for all of it"), "{finding}");
+    assert!(finding.notes[0].message.contains("%tid.x"), "{finding}");
+    // Each warp has its own, as a warp may.
+    let by_warp = by_lane.replace("%r3, 16", "%r2, 32");
+    assert_eq!(led(&by_warp, WARP), []);
+    assert_eq!(led(&by_warp, CTA).len(), 1);
+}
