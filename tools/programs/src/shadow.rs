@@ -12,15 +12,17 @@ use syn::{Item, ItemFn, parse_quote, parse2};
 
 use crate::seed::Seed;
 use crate::walk::{renamed, words};
-use crate::{Result, read};
+use crate::{Error, Result, read};
 
 /// The identifiers in the sources of the macros.
 pub fn vocabulary(library: &Path) -> Result<Vec<String>> {
     let mut found = BTreeSet::new();
+    let macros = library.join("macros/src");
     let mut files = vec![library.join("src/entry.rs"), library.join("src/print.rs")];
-    for name in ["kernel.rs", "lib.rs", "print.rs", "shared.rs"] {
-        files.push(library.join("macros/src").join(name));
-    }
+    let entries = std::fs::read_dir(&macros)
+        .map_err(|source| Error::File { action: "read", path: macros.clone(), source })?;
+    files.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
     for file in files {
         let text = read(&file)?;
         let tokens: TokenStream = text.parse().unwrap_or_default();
