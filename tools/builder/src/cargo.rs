@@ -113,7 +113,6 @@ impl Cargo<'_> {
     }
 
     /// Compiles the package to PTX, with debug information.
-    #[expect(clippy::too_many_arguments, reason = "what cargo is to be told, passed on once")]
     pub fn compile(
         &self,
         package: &Package,

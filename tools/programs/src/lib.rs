@@ -15,7 +15,7 @@
 //! - [`moves`]: what may be called on a value of which kind;
 //! - [`walk`]: the statements of a kernel, with what is in scope there;
 //! - [`statics`]: functions that would make something out of nothing;
-//! - [`insert`]: statements made of moves; [`edit`]: all other edits; [`shadow`]: names in the way of the macros;
+//! - [`insert`]: statements made of moves; [`balance`]: those on both ends of a ring; [`edit`]: all other edits; [`shadow`]: names in the way of the macros;
 //! - [`program`]: program `i`, which follows from a seed and `i` alone;
 //! - [`batch`]: what the compiler and the builder say; [`judge`]: what the emulator says; [`limits`]: what is known;
 //! - [`campaign`]: many programs; [`shrink`]: fewer edits that show the same.
@@ -24,6 +24,7 @@
 
 use std::path::{Path, PathBuf};
 
+pub mod balance;
 pub mod batch;
 pub mod campaign;
 pub mod edit;

@@ -19,8 +19,11 @@ pub fn vocabulary(library: &Path) -> Result<Vec<String>> {
     let mut found = BTreeSet::new();
     let macros = library.join("macros/src");
     let mut files = vec![library.join("src/entry.rs"), library.join("src/print.rs")];
-    let entries = std::fs::read_dir(&macros)
-        .map_err(|source| Error::File { action: "read", path: macros.clone(), source })?;
+    let entries = std::fs::read_dir(&macros).map_err(|source| Error::File {
+        action: "read",
+        path: macros.clone(),
+        source,
+    })?;
     files.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
     files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
     for file in files {
