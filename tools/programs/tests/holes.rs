@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use baton_campaign::Campaign;
-use baton_programs::batch::Workshop;
+use baton_programs::batch::{Outcome, Workshop};
 use baton_programs::campaign::{report, run};
 use baton_programs::judge::End;
 use baton_programs::root;
+use baton_programs::shrink::shrink;
 
 /// A place of the library, and what stood there.
 struct Hole {
@@ -38,8 +39,8 @@ const HOLES: &[Hole] = &[
     },
 ];
 
-/// Programs of each kernel.
-const PROGRAMS: u64 = 100;
+/// Programs of each kernel. Which of them find a hole changes with the kernels, the moves and the edits; some do.
+const PROGRAMS: u64 = 60;
 
 /// A copy of the library with the holes in it.
 fn library() -> PathBuf {
@@ -93,17 +94,22 @@ fn rules(name: &str, kernel: &str, library: &Path) -> Vec<String> {
     let mut workshop = Workshop::with(name, library.to_owned()).unwrap().only(&[kernel]);
     workshop.target = root().join("target/programs/holes/check");
     let campaign = Campaign::new(&format!("{kernel} with holes"), PROGRAMS, PROGRAMS);
-    let mut found = Vec::new();
-    let tally = run(&workshop, &campaign, 0..PROGRAMS, |outcomes| {
-        for outcome in outcomes {
-            if let End::Wrong(wrong) = &outcome.end {
-                println!("{}", report(&workshop, outcome));
-                found.push(wrong.rule.clone());
-            }
-        }
-    })
-    .unwrap();
+    let tally = run(&workshop, &campaign, 0..PROGRAMS, |_| {}).unwrap();
+    let rule = |outcome: &Outcome| match &outcome.end {
+        End::Wrong(wrong) => wrong.rule.clone(),
+        other => panic!("{other}"),
+    };
+    let found: Vec<String> = tally.wrong.iter().map(rule).collect();
     println!("{kernel}: {}; {found:?}", tally.line());
+    // Fewer edits show the same; one is enough for either hole.
+    if let Some(most) = tally.wrong.iter().max_by_key(|outcome| outcome.program.edits.len()) {
+        let least = shrink(&workshop, most, &campaign).unwrap();
+        println!("{}", report(&workshop, &least));
+        assert_eq!(rule(&least), rule(most));
+        assert_eq!(least.program.edits.len(), 1);
+        let statements = |outcome: &Outcome| outcome.program.made(&workshop.material).len();
+        assert!(statements(&least) <= statements(most));
+    }
     found
 }
 
