@@ -81,7 +81,7 @@ mod tests {
             ptx: "/o/k.ptx".into(),
             lines: "/o/k.lines".into(),
             cubin: cubin.map(Into::into),
-            kernels: vec![Kernel { name: "k".into(), declared, usage }],
+            kernels: vec![Kernel { name: "k".into(), declared, usage, findings: Vec::new() }],
             warnings: Vec::new(),
         };
         let usage = Usage { registers: 18, ..Usage::default() };

@@ -147,7 +147,6 @@ pub(crate) fn check(
 ) -> Vec<Finding> {
     let mut findings = shared_memory(annotations, arch);
     findings.extend(uses::check(module, lines));
-    findings.extend(in_flight::check(module, lines));
     let copied = collective::check(module, lines);
     // That the compiler copied it is the better explanation.
     let apart = |finding: &Finding| {
@@ -155,6 +154,7 @@ pub(crate) fn check(
     };
     findings.extend(uniform::check(module, lines).into_iter().filter(apart));
     findings.extend(copied);
+    findings.extend(in_flight::check(module, lines));
     findings
 }
 

@@ -10,8 +10,8 @@ mod group;
 mod lint;
 mod report;
 mod sarif;
-mod search;
-mod setup;
+pub mod search;
+pub mod setup;
 pub mod spec;
 
 use std::collections::HashMap;
@@ -288,7 +288,7 @@ impl Arguments {
         let spec = Spec::parse(&source).map_err(wrong)?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let setup = Setup::new(&spec, folder, program.module(), &kernel).map_err(wrong)?;
-        Ok((Case { program, setup }, kernel))
+        Ok((Case { program: Arc::new(program), setup }, kernel))
     }
 
     fn lines(&self) -> Result<Option<LineTable>> {
