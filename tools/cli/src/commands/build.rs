@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn what_ptxas_did_not_say_is_not_shown_as_zero() {
-        let mut kernel = Kernel { name: "scale".into(), declared: None, usage: None };
+        let mut kernel =
+            Kernel { name: "scale".into(), declared: None, usage: None, findings: Vec::new() };
         assert!(line(&kernel).contains("not known"), "{}", line(&kernel));
         kernel.usage = Some(Usage { registers: 40, ..Usage::default() });
         assert!(
