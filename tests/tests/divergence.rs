@@ -51,7 +51,7 @@ impl Kernel {
                 errors.is_empty().then(|| "it passes: the documentation can be shorter".into())
             }
             Expected::Refused => {
-                let fits = |finding: &&&&Finding| {
+                let fits = |finding: &&&Finding| {
                     let notes = match &finding.notes[..] {
                         [branch, origin] => {
                             self.names(&branch.place(), "branch")
@@ -63,7 +63,7 @@ impl Kernel {
                     };
                     notes && self.names(&finding.place(), "meets")
                 };
-                errors.iter().find(fits).is_none().then(|| "no error names the marked lines".into())
+                (!errors.iter().any(fits)).then(|| "no error names the marked lines".into())
             }
         }
     }
@@ -139,7 +139,7 @@ fn mistakes_are_refused_with_their_lines_and_lookalikes_pass() {
         let own = |finding: &&Finding| finding.place().is_some_and(|frame| kernel.holds(frame));
         let said: Vec<&Finding> = said.iter().filter(own).collect();
         if let Some(complaint) = kernel.complaint(&said) {
-            let all: Vec<String> = said.iter().map(|finding| shown(finding)).collect();
+            let all: Vec<String> = said.iter().copied().map(shown).collect();
             let (line, text) = &kernel.lines[0];
             let (file, text) = (&kernel.file, text.trim());
             wrong.push(format!("{file}:{line} {text}\n  {complaint}\n  {}", all.join("\n  ")));
