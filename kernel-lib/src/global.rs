@@ -470,13 +470,13 @@ pub struct TileAt<T, A = Load> {
             one reads",
     note = "take the map as `TensorMap<_, Store>`, for which the host lends the matrix by `&mut`, and store a tile of its own shape"
 )]
-pub trait StoreTarget<T>: sealed::Sealed {
+pub trait StoreTarget<T: BulkTile>: sealed::Sealed {
     #[doc(hidden)]
     fn place(self) -> TileAt<T, Store>;
 }
 impl<T, A> sealed::Sealed for TileAt<T, A> {}
 #[diagnostic::do_not_recommend]
-impl<T> StoreTarget<T> for TileAt<T, Store> {
+impl<T: BulkTile> StoreTarget<T> for TileAt<T, Store> {
     #[inline(always)]
     fn place(self) -> TileAt<T, Store> {
         self

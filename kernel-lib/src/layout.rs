@@ -4,10 +4,15 @@
 //! memory it needs, initialises its barriers, and becomes a *part* that carries the tag type of its field, so
 //! that two fields of one type do not fit each other's place.
 
+mod declared;
+
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::token::{Acts, Cta, Set, WARP, sealed};
 use crate::{ptx, require};
 use core::marker::PhantomData;
+
+#[doc(hidden)]
+pub use declared::{PartOf, Placed, Tag, place};
 
 /// A layout whose parts have been handed out.
 pub struct Claimed<L>(PhantomData<L>);

@@ -136,8 +136,25 @@ pub enum Released {}
 
 /// What this module says of a state, and of a way, nobody else says: the table at the end of the file is all there is.
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not a state of a region",
+        label = "not one of the library's states",
+        note = "rules A9, B1 and B6: what has happened to a region is what the library's own methods did to it, and a fact about a state is \
+                a row of the table in `baton::path`",
+        note = "take the library's states, and bring a region into the one that you need by the methods that lead there"
+    )]
     pub trait State {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's ways to fill or to drain a region",
+        note = "rules B1 and B2: what must stand between two ways is a row of the table in `baton::path`, and no other crate adds one",
+        note = "take `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
+    )]
     pub trait Way {}
+    #[diagnostic::on_unimplemented(
+        message = "this tensor map is not one that may load into the ring `{Tag}`: it is `{Self}`",
+        note = "rule B5: one ring's producing end says when all loads through the map have completed",
+        note = "call `.wait_loads(&mut t, &mut loads)` before the map serves another ring"
+    )]
     pub trait LoadsInto<Tag> {}
 }
 
@@ -145,8 +162,9 @@ mod sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a state of a region",
     label = "not one of the library's states",
-    note = "what has happened to a region is what the library's own methods did to it: a fact about a state is a row of the table in \
-            `baton::path`, and no other crate adds a state or a row"
+    note = "rules A9, B1 and B6: what has happened to a region is what the library's own methods did to it, and a fact about a state is a row \
+            of the table in `baton::path`",
+    note = "take the library's states, and bring a region into the one that you need by the methods that lead there"
 )]
 pub trait State: sealed::State {}
 
@@ -154,8 +172,9 @@ pub trait State: sealed::State {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to fill or to drain a region",
     label = "not one of the library's ways",
-    note = "what must stand between two ways to reach a region is a row of the table in `baton::path`, and no other crate adds a way: take \
-            `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
+    note = "rules B1, B2 and D6: what must stand between two ways to reach a region is a row of the table in `baton::path`, and no other \
+            crate adds a way",
+    note = "take `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
 )]
 pub trait Way: sealed::Way + 'static {}
 
@@ -604,7 +623,7 @@ pub trait HasCommitted: State {}
             9.7.9.25.2, 9.7.16.6.2)",
     note = "take the stage from `consumer.wait(&mut t)`, or from a `try_wait` that returned true: `attempt.completed()`"
 )]
-pub trait ReadableByMma {}
+pub trait ReadableByMma: State {}
 
 /// The stage may be an operand of `wgmma`.
 #[diagnostic::on_unimplemented(

@@ -14,6 +14,8 @@ use crate::float::{bf16, f16};
 use core::ffi::CStr;
 use core::marker::PhantomData;
 
+use crate::require;
+
 #[doc(inline)]
 pub use crate::__assert as assert;
 pub use baton_macros::{print, println};
@@ -32,17 +34,15 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A line with arguments of types `A`: what `println!` implements.
-///
-/// # Safety
-/// `FORMAT` ends in NUL, and its conversions are those of `A`, in order.
+/// A line to print: what `println!` implements. Sound whatever the pieces are, because [`format`] looks at them.
 #[doc(hidden)]
-pub unsafe trait Format<A: Arguments> {
-    /// The C format string, with its NUL.
-    const FORMAT: &'static [u8];
+pub trait Line {
+    /// The format string.
+    const PIECES: &'static [Piece];
 }
 
-/// Joins pieces and conversions to a C string; `N` bytes are enough, and the rest are NUL.
+/// Joins pieces and conversions to a C string that ends in a NUL; `N` bytes are enough, and the rest are NUL too. Each conversion in
+/// it is one of `conversions`, in order.
 #[doc(hidden)]
 pub const fn format<const N: usize>(pieces: &[Piece], conversions: &[&str]) -> [u8; N] {
     let mut line = [0; N];
@@ -51,8 +51,18 @@ pub const fn format<const N: usize>(pieces: &[Piece], conversions: &[&str]) -> [
     let mut piece = 0;
     while piece < pieces.len() {
         match pieces[piece] {
-            Piece::Text(text) => at = append(&mut line, at, text),
+            Piece::Text(text) => {
+                require(
+                    is_text(text.as_bytes()),
+                    "a `%` in the text of a line begins a conversion",
+                );
+                at = append(&mut line, at, text);
+            }
             Piece::Value(flags) => {
+                require(
+                    is_flags(flags.as_bytes()),
+                    "flags, a width and a precision come before a conversion",
+                );
                 at = append(&mut line, at, "%");
                 at = append(&mut line, at, flags);
                 at = append(&mut line, at, conversions[conversion]);
@@ -61,7 +71,35 @@ pub const fn format<const N: usize>(pieces: &[Piece], conversions: &[&str]) -> [
         }
         piece += 1;
     }
+    require(at < N, "a line has no place for its NUL");
     line
+}
+
+/// Whether C prints this as it is, but for `%%`.
+const fn is_text(text: &[u8]) -> bool {
+    let mut i = 0;
+    while i < text.len() {
+        if text[i] == b'%' {
+            i += 1;
+            if i == text.len() || text[i] != b'%' {
+                return false;
+            }
+        }
+        i += 1;
+    }
+    true
+}
+
+/// Whether this is no conversion, and takes no argument (as `*` does).
+const fn is_flags(flags: &[u8]) -> bool {
+    let mut i = 0;
+    while i < flags.len() {
+        if !matches!(flags[i], b'-' | b'+' | b'#' | b'.' | b'0'..=b'9') {
+            return false;
+        }
+        i += 1;
+    }
+    true
 }
 
 const fn append(line: &mut [u8], at: usize, text: &str) -> usize {
@@ -257,8 +295,8 @@ tuples! {
 /// Prints a line: what `println!` calls.
 #[doc(hidden)]
 #[inline(always)]
-pub fn print_line<F: Format<A>, A: Arguments>(arguments: A) {
-    let format = F::FORMAT;
+pub fn print_line<L: Line, A: Arguments, const BYTES: usize>(arguments: A) {
+    let format: &'static [u8; BYTES] = const { &format::<BYTES>(L::PIECES, A::CONVERSIONS) };
     let packed = arguments.pack();
     #[cfg(target_arch = "nvptx64")]
     {
@@ -325,16 +363,26 @@ macro_rules! __assert {
         } else {
             $crate::print::fail(
                 const { $crate::print::c_string($message) },
-                const { $crate::print::c_string(concat!(file!(), "\0")) },
-                line!(),
-                const { $crate::print::c_string(concat!(module_path!(), "\0")) },
+                const {
+                    $crate::print::c_string($crate::macro_support::core::concat!(
+                        $crate::macro_support::core::file!(), "\0"
+                    ))
+                },
+                $crate::macro_support::core::line!(),
+                const {
+                    $crate::print::c_string($crate::macro_support::core::concat!(
+                        $crate::macro_support::core::module_path!(), "\0"
+                    ))
+                },
             )
         }
     };
     ($condition:expr $(,)?) => {
-        $crate::__assert!(@ $condition, concat!("assertion failed: ", stringify!($condition), "\0"))
+        $crate::__assert!(@ $condition, $crate::macro_support::core::concat!(
+            "assertion failed: ", $crate::macro_support::core::stringify!($condition), "\0"
+        ))
     };
     ($condition:expr, $message:literal $(,)?) => {
-        $crate::__assert!(@ $condition, concat!($message, "\0"))
+        $crate::__assert!(@ $condition, $crate::macro_support::core::concat!($message, "\0"))
     };
 }

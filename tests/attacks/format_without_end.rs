@@ -1,9 +1,13 @@
-//! A format string with more conversions than arguments, and no NUL.
+//! A line whose text has conversions of which its arguments know nothing.
 
-struct Line;
+use baton::print::{Line, Piece, print_line};
 
-impl<A: baton::print::Arguments> baton::print::Format<A> for Line {
-    const FORMAT: &'static [u8] = b"%s %s %s";
+struct Reads;
+
+impl Line for Reads {
+    const PIECES: &'static [Piece] = &[Piece::Text("%s %s %s")];
 }
 
-fn main() {}
+fn main() {
+    print_line::<Reads, _, 16>(());
+}

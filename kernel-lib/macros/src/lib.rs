@@ -21,6 +21,9 @@ mod shared;
 /// - `min_ctas = N`: CTAs that must fit on one multiprocessor (`.minnctapersm`).
 /// - `instances(name = <T, …>, …)`: for a generic kernel, its entry points and their type arguments.
 ///
+/// The kernel's name (an instance's, of a generic kernel) is its symbol in the PTX: one for each crate, in ASCII, and none that the
+/// library, the compiler, C or the driver has for itself.
+///
 /// The first parameter is the root token, the others are scalars, `ReadOnly<T>`, `GlobalPtr<T>` or
 /// `TensorMap<Tile>`; the kernel returns the `Exit` of its joined token.
 #[proc_macro_attribute]

@@ -6,7 +6,7 @@
 //! format string, and an argument of the wrong type an unmet bound at the argument.
 
 use proc_macro2::{Literal, Span, TokenStream};
-use quote::quote;
+use quote::quote_spanned;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, LitStr, Result, Token};
@@ -244,7 +244,7 @@ fn expand_call(call: Call, newline: bool) -> Result<TokenStream> {
         match piece {
             Piece::Text(text) => {
                 bytes += text.len();
-                parts.push(quote!(::baton::print::Piece::Text(#text)));
+                parts.push(quote_spanned!(Span::mixed_site()=> ::baton::print::Piece::Text(#text)));
             }
             Piece::Value { source, flags, style } => {
                 let index = match source {
@@ -266,12 +266,14 @@ fn expand_call(call: Call, newline: bool) -> Result<TokenStream> {
                     *used = true;
                 }
                 bytes += 1 + flags.len() + 3;
-                parts.push(quote!(::baton::print::Piece::Value(#flags)));
+                parts.push(
+                    quote_spanned!(Span::mixed_site()=> ::baton::print::Piece::Value(#flags)),
+                );
                 let function = Ident::new(style.function(), format.span());
                 // At the argument's place, so that an unmet bound is reported there.
                 let span = Span::mixed_site().located_at(arguments[index].value.span());
                 let value = Ident::new(&format!("value_{index}"), span);
-                slots.push(quote!(::baton::print::#function(#value)));
+                slots.push(quote_spanned!(Span::mixed_site()=> ::baton::print::#function(#value)));
             }
         }
     }
@@ -291,16 +293,14 @@ fn expand_call(call: Call, newline: bool) -> Result<TokenStream> {
     let values = arguments.iter().map(|argument| &argument.value);
     let bytes = Literal::usize_unsuffixed(bytes);
     // The arguments are evaluated where the type `Line` is not in scope.
-    Ok(quote! {{
+    Ok(quote_spanned! {Span::mixed_site()=> {
         #(let #names = #values;)*
         {
             struct Line;
-            // SAFETY: the line is NUL-terminated, and its conversions are those of the arguments.
-            unsafe impl<A: ::baton::print::Arguments> ::baton::print::Format<A> for Line {
-                const FORMAT: &'static [u8] =
-                    &::baton::print::format::<#bytes>(&[#(#parts),*], A::CONVERSIONS);
+            impl ::baton::print::Line for Line {
+                const PIECES: &'static [::baton::print::Piece] = &[#(#parts),*];
             }
-            ::baton::print::print_line::<Line, _>((#(#slots,)*))
+            ::baton::print::print_line::<Line, _, #bytes>((#(#slots,)*))
         }
     }})
 }
@@ -319,6 +319,7 @@ fn named(arguments: &mut Vec<Argument>, name: &str, format: &LitStr) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quote::quote;
 
     fn value(flags: &str, style: Style) -> Piece {
         Piece::Value { source: Source::Next, flags: flags.into(), style }

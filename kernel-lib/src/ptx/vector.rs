@@ -275,19 +275,23 @@ pub unsafe fn st_weak_vector<Sp: Stored, V: Vector>(addr: Addr<Sp>, values: V) {
     message = "`{Self}` is no L2 priority of a 32-byte access",
     label = "expected `()`, `EvictFirst`, `EvictLast` or `EvictNormal`"
 )]
-pub trait Kept: Copy + 'static {
+pub trait Kept: sealed::Sealed + Copy + 'static {
     #[doc(hidden)]
     const NUMBER: u8;
 }
+impl sealed::Sealed for () {}
 impl Kept for () {
     const NUMBER: u8 = 0;
 }
+impl sealed::Sealed for EvictFirst {}
 impl Kept for EvictFirst {
     const NUMBER: u8 = 1;
 }
+impl sealed::Sealed for EvictLast {}
 impl Kept for EvictLast {
     const NUMBER: u8 = 2;
 }
+impl sealed::Sealed for EvictNormal {}
 impl Kept for EvictNormal {
     const NUMBER: u8 = 3;
 }

@@ -31,6 +31,12 @@ pub trait Set: Acts {
 }
 
 /// What the operations of the library do with a set.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a set of threads that the library knows",
+    label = "not a token",
+    note = "rules F1 and C9: a token stands for threads because the library made it for them, and barriers count as many as it says",
+    note = "take the tokens that the kernel and its roles receive: `Cta`, `Warpgroup`, `Warp` and `Thread`"
+)]
 pub(crate) trait Acts {
     /// Runs `action` in the set's leader alone.
     fn lead(&mut self, action: impl FnOnce());

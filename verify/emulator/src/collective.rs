@@ -204,6 +204,52 @@ impl World<'_> {
         }
     }
 
+    /// A move of what is one value for a set, as its author says: each thread's `n`-th value has to be that of the others.
+    pub(crate) fn same(
+        &mut self,
+        warp: &mut Warp,
+        path: &Path,
+        mask: u32,
+        (among, wide, d, a): (Among, bool, Dst, Src),
+    ) {
+        let frame = path.frame;
+        let mut values = self.fetch64(warp, &frame, a);
+        if !wide {
+            values = values.map(|value| value & 0xFFFF_FFFF);
+        }
+        warp.regs.put64(&frame, d, mask, &values);
+        if self.detect.is_none() {
+            return;
+        }
+        let cta = &mut self.ctas[warp.cta as usize];
+        let (lanes, threads) = (warp.lanes.count_ones(), cta.threads - cta.absent);
+        let first = warp.index * LANES as u32;
+        let (group, size) = match among {
+            Among::Warp => (warp.index, lanes),
+            Among::Group => (warp.index / 4, (threads - first / 128 * 128).min(128)),
+            Among::Cta => (0, threads),
+        };
+        let same = cta.same.entry(path.site()).or_default();
+        same.rounds.resize(cta.threads as usize, 0);
+        let mut differs = None;
+        for lane in lanes_of(mask) {
+            let round = &mut same.rounds[first as usize + lane];
+            let key = (group, *round);
+            *round += 1;
+            let (value, come) = same.open.entry(key).or_insert((values[lane], 0));
+            if *value != values[lane] {
+                differs.get_or_insert((lane as u32, [*value, values[lane]]));
+            }
+            *come += 1;
+            if *come == size {
+                same.open.remove(&key);
+            }
+        }
+        if let (Some(detect), Some((lane, values))) = (&mut self.detect, differs) {
+            detect.not_the_same(self.current, lane, path.site(), values);
+        }
+    }
+
     // ---- CTA barriers ----
 
     pub(crate) fn bar(
@@ -262,7 +308,7 @@ impl World<'_> {
         path.pc += 1;
         let slot = warp.cta;
         if let Some(detect) = &mut self.detect {
-            detect.bar_arrive(self.current, mask, slot, id);
+            detect.bar_arrive(self.current, mask, (slot, id), (count.is_some(), path.site() - 1));
         }
         if mode == BarMode::Arrive {
             self.check_bar(slot, id)?;

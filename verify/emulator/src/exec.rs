@@ -243,6 +243,9 @@ impl<'p> World<'p> {
                 }
                 return self.warp_op(warp, path, mask, op, *members);
             }
+            Op::Same { among, wide, d, a } => {
+                self.same(warp, path, mask, (*among, *wide, *d, *a));
+            }
             Op::ActiveMask { d } => warp.regs.put32(&frame, *d, mask, &[mask; LANES]),
             Op::Bar { mode, d, id, count, aligned } => {
                 return self.bar(warp, path, mask, (*mode, *d, *id, *count, *aligned));

@@ -15,8 +15,8 @@ mod uses;
 
 use std::fmt;
 
+use baton_ptx::Module;
 use baton_ptx::lines::{Frame, LineTable};
-use baton_ptx::{Body, Module};
 
 use crate::Arch;
 use crate::post::annotations::Annotations;
@@ -182,20 +182,6 @@ fn shared_memory(annotations: &Annotations, arch: Arch) -> Vec<Finding> {
         ))
     };
     too_large.map(finding).collect()
-}
-
-/// The instructions of `body` that stand right behind a comment, with its text.
-fn tagged<'a>(module: &'a Module, body: &'a Body) -> impl Iterator<Item = (&'a str, usize)> {
-    let instructions = &body.instructions;
-    let (first, last) = match (instructions.first(), instructions.last()) {
-        (Some(_), Some(last)) => (body.line, last.line),
-        _ => (1, 0),
-    };
-    let comments = module.comments.iter();
-    comments.filter(move |comment| (first..=last).contains(&comment.line)).map(|comment| {
-        let next = instructions.partition_point(|instruction| instruction.line < comment.line);
-        (&*comment.text, next)
-    })
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use baton_ptx::lines::LineTable;
-use baton_ptx::{Base, Function, Instruction, Linkage, Module, Operand, Space, Symbol};
+use baton_ptx::{
+    Base, Function, FunctionKind, Instruction, Linkage, Module, Operand, Space, Symbol,
+};
 
-use super::{Finding, tagged};
+use super::Finding;
 
 /// Functions that the driver provides.
 const PROVIDED: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
@@ -14,11 +16,11 @@ const PROVIDED: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
 const DROPPED: &str = "__baton_dropped_";
 
 pub(super) fn check(module: &Module, lines: &LineTable) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = defined(module);
     let mut mentioned = BTreeSet::new();
     for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
         let asked: BTreeSet<usize> =
-            tagged(module, body).filter(|(tag, _)| *tag == "nc").map(|(_, index)| index).collect();
+            module.tagged(body).filter(|(tag, _)| *tag == "nc").map(|(_, index)| index).collect();
         for (index, instruction) in body.instructions.iter().enumerate() {
             if instruction.opcode() == "ld" && instruction.has("nc") && !asked.contains(&index) {
                 findings.push(Finding::at(
@@ -53,6 +55,28 @@ pub(super) fn check(module: &Module, lines: &LineTable) -> Vec<Finding> {
     findings
 }
 
+/// Symbols that the module must not define, because the library relies on their being somebody else's.
+fn defined(module: &Module) -> Vec<Finding> {
+    let functions = module.functions.iter().filter(|function| function.body.is_some());
+    let functions = functions.map(|function| (&*function.name, function.line));
+    let variables = module.variables.iter().filter(|variable| variable.linkage != Linkage::Extern);
+    let variables = variables.map(|variable| (&*variable.name, variable.line));
+    let finding = |(name, line): (&str, u32)| {
+        let why = if name.starts_with(DROPPED) {
+            "the device library never defines it, so that its call shows where a token was dropped"
+        } else if PROVIDED.contains(&name) {
+            "the driver provides it, and the device library calls the driver's"
+        } else {
+            return None;
+        };
+        let message = format!(
+            "the kernels define the symbol `{name}`: {why}; give the function another name"
+        );
+        Some(Finding { ptx_line: Some(line), ..Finding::new(message) })
+    };
+    functions.chain(variables).filter_map(finding).collect()
+}
+
 /// Why this symbol must not be used.
 fn missing(module: &Module, name: &str) -> Option<String> {
     if let Some(what) = name.strip_prefix(DROPPED) {
@@ -60,6 +84,12 @@ fn missing(module: &Module, name: &str) -> Option<String> {
         return Some(format!(
             "a {what} can be dropped here: it must be consumed on every path (hand it on, or \
              finish what it stands for)"
+        ));
+    }
+    if module.function(name).is_some_and(|function| function.kind == FunctionKind::Entry) {
+        return Some(format!(
+            "this uses the entry point `{name}` as a function: a kernel is launched, never called; if what is called is a \
+             function of the compiler or of another crate, give the kernel another name"
         ));
     }
     let undefined = |function: &Function| function.body.is_none();
@@ -146,6 +176,33 @@ mod tests {
     #[test]
     fn a_surviving_drop_is_an_error() {
         is_one(&findings("call.uni __baton_dropped_stage, ();"), "a stage can be dropped");
+    }
+
+    #[test]
+    fn a_kernel_is_not_called() {
+        is_one(&findings("call.uni k, ();"), "uses the entry point `k`");
+        is_one(&findings("mov.b64 %d1, k;"), "uses the entry point `k`");
+    }
+
+    #[test]
+    fn what_the_library_relies_on_is_not_defined_in_the_module() {
+        let of = |definition: &str| {
+            let text = format!(".version 8.6\n.target sm_100a\n.address_size 64\n{definition}\n");
+            let module = Module::parse(&text, "k").unwrap();
+            check(&module, &LineTable::new())
+        };
+        for definition in [
+            ".visible .entry __baton_dropped_stage()\n{\nret;\n}",
+            ".visible .func __baton_dropped_stage()\n{\nret;\n}",
+            ".visible .global .align 4 .b8 __baton_dropped_stage[4];",
+            ".visible .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a)\n{\nret;\n}",
+        ] {
+            let found = of(definition);
+            let [finding] = &*found else { panic!("{definition}: {found:?}") };
+            assert!(finding.message.contains("the kernels define the symbol `"), "{finding}");
+            assert_eq!(finding.ptx_line, Some(4));
+        }
+        assert_eq!(of(".extern .func __baton_dropped_stage();"), []);
     }
 
     #[test]

@@ -59,6 +59,7 @@ impl Grid<'_> {
             warps: Vec::new(),
             threads: count * 32,
             exited: count * 32 - threads,
+            same: Default::default(),
             absent: count * 32 - threads,
             done: false,
         };

@@ -38,8 +38,7 @@ pub(super) struct Code {
 impl Code {
     pub fn new(body: Body, marks: Marks, ends: impl Fn(&Instruction) -> bool) -> Code {
         let graph = Graph::of_ending(&body, |index| ends(&body.instructions[index]));
-        let mut access: Vec<Access> =
-            body.instructions.iter().map(|i| access(&body, i)).collect();
+        let mut access: Vec<Access> = body.instructions.iter().map(|i| access(&body, i)).collect();
         // What a mark names is read where the mark stands.
         for (index, mark) in &marks {
             if let (Mark::One(register), Some(access)) = (mark, access.get_mut(*index))

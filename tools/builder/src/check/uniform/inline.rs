@@ -12,7 +12,6 @@ use baton_ptx::{
     RegId, Space, Symbol, VarId,
 };
 
-use super::super::tagged;
 use super::code::Reg;
 use super::site;
 
@@ -61,7 +60,7 @@ impl<'m> Functions<'m> {
         };
         for function in &module.functions {
             if let Some(body) = &function.body {
-                let marks = tagged(module, body).map(|(text, index)| (index, text)).collect();
+                let marks = module.tagged(body).map(|(text, index)| (index, text)).collect();
                 functions.marks.insert(&function.name, marks);
             }
             if function.directive("noreturn").is_some() || &*function.name == "__assertfail" {

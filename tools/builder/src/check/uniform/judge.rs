@@ -9,8 +9,8 @@ use baton_ptx::Instruction;
 use super::inline::Mark;
 use super::site::{self, Set};
 use super::solve::Solution;
-use super::ssa::Id;
 use super::space::{Space, Value, WARP};
+use super::ssa::Id;
 
 /// The number of what is no barrier of a CTA.
 const NO_BARRIER: u64 = u64::MAX;
@@ -50,13 +50,10 @@ pub(super) fn arrivals(space: &mut Space, solution: &Solution<'_>) -> Vec<Vec<bo
     while let Some(block) = work.pop() {
         let taken = taken(space, solution, block);
         for &to in &solution.regions.next[block] {
-            let mut changed = false;
-            for thread in 0..space.count {
-                let comes = may[block][thread] && taken(to, thread);
-                changed |= comes && !may[to][thread];
-                may[to][thread] |= comes;
-            }
-            if changed {
+            let new = |&t: &usize| may[block][t] && !may[to][t] && taken(to, t);
+            let come: Vec<usize> = (0..space.count).filter(new).collect();
+            if !come.is_empty() {
+                come.into_iter().for_each(|thread| may[to][thread] = true);
                 work.push(to);
             }
         }
