@@ -30,9 +30,17 @@ pub const LIMITS: &[Limit] = &[
         with: "",
         heading: "Two writers of one tile",
     },
+    // An accumulator without any `mma`. A bulk store of a staging buffer that nobody wrote names global memory first, and so does
+    // what reads an array there; a ring's stages and an exchange's regions are in shared memory, and have no row.
     Limit {
         rule: "uninitialised",
-        memory: None,
+        memory: Some(Memory::Tensor),
+        with: "",
+        heading: "Memory that nobody has written",
+    },
+    Limit {
+        rule: "uninitialised",
+        memory: Some(Memory::Global),
         with: "",
         heading: "Memory that nobody has written",
     },
@@ -56,6 +64,14 @@ pub fn find(rule: &str, memory: Memory, text: &str) -> Option<&'static Limit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stage_that_nobody_wrote_has_no_row() {
+        assert!(find("uninitialised", Memory::Tensor, "").is_some());
+        assert_eq!(find("uninitialised", Memory::Shared, ""), None);
+        assert_eq!(find("B7", Memory::Shared, ""), None);
+        assert_eq!(find("E2", Memory::Registers, "product.fence(&mut wg)"), None);
+    }
 
     #[test]
     fn every_row_is_a_heading_of_the_page() {
