@@ -45,6 +45,12 @@ impl<'p> World<'p> {
                     path.mask & if (guard - 1) & 1 == 1 { !p } else { p }
                 }
             };
+            if !warp.undefined.is_empty()
+                && path.callers.is_empty()
+                && let Some(undefined) = &func.undefined
+            {
+                self.follow_undefined(warp, &path, mask, undefined);
+            }
             if mask == 0 {
                 path.pc += 1;
                 continue;

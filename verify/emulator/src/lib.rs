@@ -45,6 +45,7 @@ pub mod tcgen05;
 mod tensor;
 pub mod tensor_map;
 pub mod trace;
+mod undefined;
 mod value;
 mod warp;
 mod wgmma;

@@ -224,6 +224,8 @@ pub(crate) struct Warp {
     pub loans: Loans,
     /// Registers that `tcgen05.ld` fills until the next `wait::ld`, each with that instruction.
     pub fills: HashMap<u32, u32>,
+    /// Registers of the kernel that nothing has written, each with its lanes; see [`crate::undefined`].
+    pub undefined: HashMap<u32, u32>,
     pub ready: bool,
 }
 

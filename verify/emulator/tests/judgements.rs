@@ -206,3 +206,53 @@ fn functions_that_were_refused() {
     assert_eq!(of("ex2.approx.f16x2 %r3, %r4;"), Ok(0x4400_4000));
     assert_eq!(of("min.xorsign.abs.f16x2 %r3, %r4, 0xBC003C00;"), Ok(0xBC00_3C00));
 }
+
+/// What is said of a kernel with one buffer in one warp, by rule and severity.
+fn said(body: &str) -> Vec<(&'static str, Severity, String)> {
+    let all = hazards(&module("", body), 1, 32);
+    all.into_iter().map(|h| (h.rule, h.severity, h.message)).collect()
+}
+
+/// A register that nothing has written may be computed with, and not be gone by.
+#[test]
+fn registers_that_nothing_has_written() {
+    let wrong = [
+        // In an address, as a predicate, stored; through arithmetic; on one of two ways.
+        (
+            "mul.wide.u32 %a1, %r1, 4;\nadd.u64 %a1, %a1, %a0;\nld.global.u32 %r2, [%a1];",
+            "an address",
+        ),
+        ("setp.eq.u32 %p0, %r1, 0;\n@%p0 st.global.u32 [%a0], 1;", "decides"),
+        ("add.u32 %r2, %r1, 5;\n@%p1 mov.u32 %r2, 1;\nst.global.u32 [%a0], %r2;", "decides"),
+        (
+            "setp.lt.u32 %p0, %r0, 3;\n@%p0 mov.u32 %r1, 7;\nadd.u32 %r2, %r1, 1;\nst.global.u32 [%a0], %r2;",
+            "stored",
+        ),
+        (
+            "setp.lt.u32 %p0, %r0, 3;\n@%p0 bra SKIP;\nmov.u32 %r1, 7;\nSKIP:\nst.global.u32 [%a0], %r1;",
+            "stored",
+        ),
+        ("selp.u32 %r2, %r1, %r3, %p2;\nst.global.u32 [%a0], %r2;", "stored"),
+    ];
+    for (body, what) in wrong {
+        let said = said(body);
+        let fits = |s: &(&str, Severity, String)| {
+            s.0 == "uninitialised" && s.1 == Severity::Error && s.2.contains(what)
+        };
+        assert!(said.iter().any(fits), "{body}: {said:?}");
+    }
+    let right = [
+        // Written on every way that is taken; never used; replaced; of no consequence.
+        "setp.lt.u32 %p0, %r0, 3;\n@%p0 mov.u32 %r1, 7;\n@!%p0 mov.u32 %r1, 8;\nst.relaxed.gpu.global.u32 [%a0], %r1;",
+        "setp.lt.u32 %p0, %r0, 3;\n@%p0 mov.u32 %r1, 7;\n@%p0 st.relaxed.gpu.global.u32 [%a0], %r1;",
+        "add.u32 %r2, %r1, 5;\nmov.u32 %r2, 1;\nst.relaxed.gpu.global.u32 [%a0], %r2;",
+        "xor.b32 %r2, %r1, %r1;\nst.relaxed.gpu.global.u32 [%a0], %r2;",
+        "mov.b32 %r2, {%h1, %h2};\nmov.b32 {%h3, %h1}, %r2;",
+        "mov.u32 %r3, 1;\nbfi.b32 %r2, %r3, %r1, 0, 8;\nst.relaxed.gpu.global.u32 [%a0], %r2;",
+        "mov.u32 %r1, 0;\nLOOP:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, 9;\n@%p0 bra LOOP;\nst.relaxed.gpu.global.u32 [%a0], %r1;",
+    ];
+    for body in right {
+        let said = said(body);
+        assert!(said.iter().all(|s| !s.2.contains("register")), "{body}: {said:?}");
+    }
+}

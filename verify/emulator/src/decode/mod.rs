@@ -6,6 +6,7 @@
 mod arithmetic;
 mod asynchronous;
 mod control;
+mod defined;
 mod matrix;
 mod memory;
 mod mods;
@@ -99,6 +100,7 @@ pub(crate) fn function(
         shared: Vec::new(),
         callees: Vec::new(),
         touched: Vec::new(),
+        undefined: if entry { defined::of(body) } else { None },
         indirect: false,
     };
     let slots = body

@@ -731,6 +731,15 @@ impl Detector {
         self.report(w, lane, site, None, (cause, message));
     }
 
+    /// A register that nothing has written is used for what it says.
+    pub fn undefined_register(&mut self, w: u32, lane: u32, site: u32, name: &str, what: &str) {
+        let message =
+            format!("register `{name}` {what}, and nothing has written it: its value is undefined");
+        let fix = "give the register a value on every way to its use";
+        let cause = cause("uninitialised", "nothing has written the register", fix);
+        self.report(w, lane, site, None, (cause, message));
+    }
+
     /// Tensor memory or global memory that nobody has written.
     pub fn unwritten(&mut self, w: u32, lane: u32, space: Space, at: u64, site: u32) {
         self.report_unwritten(w, lane, space, at, site);
