@@ -1,36 +1,46 @@
 //! A stand-in for the CUDA driver library: it keeps memory on the host, runs one kernel that it
 //! knows, and writes down what it was asked.
 //!
-//! `gpu.rs` compiles it as `libcuda.so`. It has exactly the symbols that `baton-host` looks for, so a
-//! call of any other would panic in the test. Its wishes come in environment variables:
+//! `mod.rs` compiles it as `libcuda.so`. It has exactly the symbols that `baton-host` looks for, and those
+//! of cudarc's that tests compare with, so a call of any other would panic in the test. Its wishes come in
+//! environment variables:
 //!
 //! - `STAND_IN_GPUS`: how many GPUs it shows; 1 by default.
 //! - `STAND_IN_CAPABILITY`: their compute capability; `9.0` by default.
-//! - `STAND_IN_FAIL`: `symbol:code`, a function that fails with this code.
+//! - `STAND_IN_VERSION`: the version that it says it has; `13000` by default.
+//! - `STAND_IN_FAIL`: `symbol:code`, a function that fails with this code; `kernel:code` is a kernel that
+//!   fails when it runs.
 //!
-//! Work of streams is done at once, and events say that it is pending until [`stand_in_complete`]: so
-//! values are right, and what is looked at is which calls order the streams. Streams and events have
-//! numbers, in the order in which they were made. [`stand_in_fail`] sets the wish of `STAND_IN_FAIL`
-//! later on.
+//! It is as unkind as the driver's documents let a driver be: work is done when something waits for it and
+//! not before (`model.rs`), what a capture forbids is refused and spoils the capture (`captures.rs`), an
+//! error that ends a context is the answer to every later call, freed memory is overwritten and used again,
+//! and work that uses memory which is not there is a violation ([`stand_in_violations`]). Streams and events
+//! have numbers, in the order in which they were made. An event that has not been waited for is pending
+//! until [`stand_in_complete`]. [`stand_in_fail`] sets the wish of `STAND_IN_FAIL` later on.
 
 #![allow(non_snake_case)]
 
-use std::alloc::{Layout, alloc, dealloc};
-use std::collections::HashMap;
+mod captures;
+mod model;
+
+use std::cell::Cell;
 use std::env::var;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use captures::{CAPTURED_EVENT, UNSUPPORTED, context_wait, unsafe_call, wait_for};
+use model::{Host, IN_CALLBACK, Op, machine, memory};
 
 const INVALID_VALUE: c_uint = 1;
 const INVALID_CONTEXT: c_uint = 201;
+const INVALID_HANDLE: c_uint = 400;
 const NOT_FOUND: c_uint = 500;
 const NOT_READY: c_uint = 600;
-const CAPTURE_UNSUPPORTED: c_uint = 900;
+const NOT_PERMITTED: c_uint = 800;
 
 static LOG: Mutex<String> = Mutex::new(String::new());
-static ALLOCATIONS: Mutex<Option<HashMap<u64, Layout>>> = Mutex::new(None);
 
 fn log(line: String) {
     let mut log = LOG.lock().unwrap();
@@ -44,23 +54,48 @@ extern "C" fn stand_in_log() -> *mut c_char {
     CString::new(LOG.lock().unwrap().clone()).unwrap().into_raw()
 }
 
-/// Allocations that were not freed.
+/// Allocations that were not given back.
 #[unsafe(no_mangle)]
 extern "C" fn stand_in_allocations() -> usize {
-    ALLOCATIONS.lock().unwrap().as_ref().map_or(0, HashMap::len)
+    machine().allocations()
+}
+
+/// How many allocations had memory at the same time, at most.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_places() -> usize {
+    machine().places()
+}
+
+/// What was done that no driver forgives: uses of memory that is not there, driver calls in callbacks. The
+/// caller keeps the text.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_violations() -> *mut c_char {
+    CString::new(machine().violations.join("\n")).unwrap().into_raw()
+}
+
+/// From now on, some work is done early, as this seed says; 0 ends it.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_seed(seed: u64) {
+    machine().random = seed;
 }
 
 /// A wish that came later than the process began.
 static WISH: Mutex<Option<String>> = Mutex::new(None);
 
-/// Whether events are complete.
+/// Whether work that an event asks for is done by then.
 static COMPLETE: AtomicBool = AtomicBool::new(false);
 
 static STREAMS: AtomicUsize = AtomicUsize::new(0);
 static EVENTS: AtomicUsize = AtomicUsize::new(0);
+static CONTEXTS: AtomicUsize = AtomicUsize::new(0);
 
-/// The stream that is captured, and not 0.
-static CAPTURED: AtomicUsize = AtomicUsize::new(0);
+/// The error that has ended the context, and is the answer to everything from then on (cuda.h, of each such
+/// code: "the context cannot be used" or "leaves the process in an inconsistent state").
+static LOST: AtomicU32 = AtomicU32::new(0);
+
+fn is_terminal(code: c_uint) -> bool {
+    matches!(code, 4 | 142 | 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 806 | 810 | 911 | 999)
+}
 
 /// From now on, events are complete, or not.
 #[unsafe(no_mangle)]
@@ -91,21 +126,74 @@ fn wish(symbol: &str) -> c_uint {
 }
 
 thread_local! {
-    static CURRENT: std::cell::Cell<*mut c_void> = const { std::cell::Cell::new(null_mut()) };
+    static CURRENT: Cell<*mut c_void> = const { Cell::new(null_mut()) };
 }
 
-/// Functions that need a current context say so, as the driver's do.
+/// Functions that need a current context say so, as the driver's do; so do they in a callback, and when the
+/// context has ended. A context that is current but nobody's here does not know our handles.
 fn in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
+    if IN_CALLBACK.get() {
+        return NOT_PERMITTED;
+    }
+    let lost = LOST.load(Ordering::Relaxed);
+    if lost != 0 {
+        return lost;
+    }
     match wish(symbol) {
         0 if CURRENT.get().is_null() => INVALID_CONTEXT,
+        0 if CURRENT.get().addr() >= 0x2000 => {
+            machine().violated(format!("{symbol} in a context of somebody else"));
+            INVALID_HANDLE
+        }
         0 => work(),
-        code => code,
+        code => {
+            if is_terminal(code) {
+                LOST.store(code, Ordering::Relaxed);
+            }
+            code
+        }
     }
+}
+
+/// The same for what a capture forbids.
+fn unsafe_in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
+    in_context(symbol, || unsafe_call().err().unwrap_or_else(work))
+}
+
+/// Work for a stream that uses these bytes.
+fn give(
+    stream: usize,
+    touched: &[(u64, usize)],
+    work: impl Fn() -> u32 + Send + Sync + 'static,
+) -> c_uint {
+    let mut machine = machine();
+    let touched = touched.iter().flat_map(|(at, bytes)| machine.meant(*at, *bytes)).collect();
+    machine.give(stream, Op::Work(Arc::new(work), touched));
+    0
+}
+
+/// Does everything that the stream was given; what the caller says if that ended the context.
+fn finish(stream: usize) -> c_uint {
+    let mut machine = machine();
+    let given = machine.line(stream).given;
+    machine.run_to(stream, given);
+    LOST.load(Ordering::Relaxed)
+}
+
+fn copy(to: u64, from: u64, bytes: usize) -> u32 {
+    unsafe { memory::<u8>(to).copy_from(memory::<u8>(from), bytes) };
+    0
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuInit(_flags: c_uint) -> c_uint {
     wish("cuInit")
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_uint {
+    unsafe { *version = var("STAND_IN_VERSION").map_or(13000, |version| version.parse().unwrap()) };
+    0
 }
 
 #[unsafe(no_mangle)]
@@ -175,8 +263,15 @@ unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) -> c
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) -> c_uint {
+    CONTEXTS.fetch_add(1, Ordering::Relaxed);
     unsafe { *context = std::ptr::without_provenance_mut(0x1000 + device as usize) };
     wish("cuDevicePrimaryCtxRetain")
+}
+
+/// How often a primary context was asked for.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_contexts() -> usize {
+    CONTEXTS.load(Ordering::Relaxed)
 }
 
 #[unsafe(no_mangle)]
@@ -186,12 +281,22 @@ extern "C" fn cuDevicePrimaryCtxRelease_v2(_device: c_int) -> c_uint {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuCtxGetCurrent(context: *mut *mut c_void) -> c_uint {
+    CONTEXT_CALLS.fetch_add(1, Ordering::Relaxed);
     unsafe { *context = CURRENT.get() };
     0
 }
 
+/// How often contexts were asked for and set.
+static CONTEXT_CALLS: AtomicUsize = AtomicUsize::new(0);
+
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_context_calls() -> usize {
+    CONTEXT_CALLS.load(Ordering::Relaxed)
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> c_uint {
+    CONTEXT_CALLS.fetch_add(1, Ordering::Relaxed);
     CURRENT.set(context);
     0
 }
@@ -200,68 +305,74 @@ extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> c_uint {
 extern "C" fn cuCtxSynchronize() -> c_uint {
     in_context("cuCtxSynchronize", || {
         log("synchronize".into());
-        0
+        if let Err(code) = context_wait() {
+            return code;
+        }
+        machine().run_all();
+        LOST.load(Ordering::Relaxed)
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> c_uint {
-    in_context("cuMemAlloc_v2", || {
-        if bytes == 0 || bytes > 1 << 30 {
-            return if bytes == 0 { INVALID_VALUE } else { 2 };
-        }
-        let layout = Layout::from_size_align(bytes, 256).unwrap();
-        let place = unsafe { alloc(layout) }.expose_provenance() as u64;
-        ALLOCATIONS.lock().unwrap().get_or_insert_default().insert(place, layout);
-        unsafe { *address = place };
-        0
-    })
+    unsafe_in_context("cuMemAlloc_v2", || unsafe { allocate(address, bytes, None, false) })
+}
+
+unsafe fn allocate(address: *mut u64, bytes: usize, stream: Option<usize>, host: bool) -> c_uint {
+    let limit = var("STAND_IN_MEMORY").map_or(1 << 30, |limit| limit.parse().unwrap());
+    if bytes == 0 || bytes > limit {
+        return if bytes == 0 { INVALID_VALUE } else { 2 };
+    }
+    unsafe { *address = machine().allocate(bytes, stream, host) };
+    0
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemFree_v2(address: u64) -> c_uint {
-    in_context("cuMemFree_v2", || {
+extern "C" fn cuMemFree_v2(address: u64) -> c_uint {
+    unsafe_in_context("cuMemFree_v2", || {
         log("free".into());
-        unsafe { free(address) }
+        if machine().give_back(address, None) { 0 } else { INVALID_VALUE }
     })
 }
 
-unsafe fn free(address: u64) -> c_uint {
-    in_context("free", || {
-        let Some(layout) = ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address)
-        else {
-            return INVALID_VALUE;
-        };
-        unsafe { dealloc(memory(address), layout) };
-        0
-    })
-}
-
-fn memory<T>(address: u64) -> *mut T {
-    std::ptr::with_exposed_provenance_mut(address as usize)
-}
-
+/// *Sync*, "Synchronous", pageable memory to the device: "the function will return once the pageable buffer
+/// has been copied to the staging memory for DMA transfer to device memory, but the DMA to final destination
+/// may not have completed". It is on the legacy stream, for which non-blocking streams do not wait (*Streams*).
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const u8, bytes: usize) -> c_uint {
-    in_context("cuMemcpyHtoD_v2", || {
-        unsafe { memory::<u8>(to).copy_from_nonoverlapping(from, bytes) };
-        0
+    unsafe_in_context("cuMemcpyHtoD_v2", || {
+        log("upload at once".into());
+        let code = finish(0);
+        let staged = unsafe { std::slice::from_raw_parts(from, bytes) }.to_vec();
+        give(0, &[(to, bytes)], move || {
+            unsafe { memory::<u8>(to).copy_from_nonoverlapping(staged.as_ptr(), staged.len()) };
+            0
+        });
+        code
     })
 }
 
+/// *Sync*: "from device to either pageable or pinned host memory, the function returns only once the copy has
+/// completed". It waits for the legacy stream and for no other.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) -> c_uint {
-    in_context("cuMemcpyDtoH_v2", || {
-        unsafe { to.copy_from_nonoverlapping(memory(from), bytes) };
-        0
+    unsafe_in_context("cuMemcpyDtoH_v2", || {
+        log("download at once".into());
+        let to = to.expose_provenance() as u64;
+        give(0, &[(from, bytes)], move || copy(to, from, bytes));
+        finish(0)
     })
 }
 
+/// *Sync*, "Memset": asynchronous to the host, on the legacy stream.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemsetD8_v2(at: u64, byte: u8, bytes: usize) -> c_uint {
-    in_context("cuMemsetD8_v2", || {
-        unsafe { memory::<u8>(at).write_bytes(byte, bytes) };
-        0
+    unsafe_in_context("cuMemsetD8_v2", || {
+        log("fill at once".into());
+        give(0, &[(at, bytes)], move || {
+            unsafe { memory::<u8>(at).write_bytes(byte, bytes) };
+            0
+        })
     })
 }
 
@@ -274,7 +385,7 @@ unsafe extern "C" fn cuModuleLoadDataEx(
     names: *const c_int,
     values: *const *mut c_void,
 ) -> c_uint {
-    in_context("cuModuleLoadDataEx", || {
+    unsafe_in_context("cuModuleLoadDataEx", || {
         let code = unsafe { CStr::from_ptr(code) }.to_string_lossy();
         let form = code.split_whitespace().next().unwrap_or_default();
         log(format!("load {form}"));
@@ -317,6 +428,7 @@ unsafe extern "C" fn cuModuleGetFunction(
     _module: *mut c_void,
     name: *const c_char,
 ) -> c_uint {
+    log("find a kernel".into());
     let kernel: &'static u8 = match unsafe { CStr::from_ptr(name) }.to_bytes() {
         b"scale" => &SCALE,
         b"cluster" => &CLUSTER,
@@ -334,6 +446,7 @@ unsafe extern "C" fn cuFuncGetAttribute(
     which: c_int,
     function: *const u8,
 ) -> c_uint {
+    log(format!("attribute {which} of a kernel"));
     let answer = match which {
         0 => 512,
         8 => 48 * 1024,
@@ -384,6 +497,10 @@ unsafe extern "C" fn cuFuncGetParamInfo(
     offset: *mut usize,
     size: *mut usize,
 ) -> c_uint {
+    log(format!("parameter {index} of a kernel"));
+    if wish("cuFuncGetParamInfo") != 0 {
+        return wish("cuFuncGetParamInfo");
+    }
     let sizes: &[usize] = if is_scale(function) { &[16, 16, 4] } else { &[] };
     let Some(found) = sizes.get(index) else { return INVALID_VALUE };
     unsafe { *offset = sizes[..index].iter().sum() };
@@ -432,17 +549,25 @@ unsafe extern "C" fn cuLaunchKernelEx(
             config.shared,
             attributes.concat()
         ));
-        if is_scale(function) {
-            let word = |param: usize, word: usize| unsafe {
-                (*params.add(param)).cast::<u64>().add(word).read_unaligned()
-            };
-            let factor = unsafe { (*params.add(2)).cast::<f32>().read_unaligned() };
-            let (from, to) = (memory::<f32>(word(0, 0)), memory::<f32>(word(1, 0)));
-            for i in 0..word(0, 1).min(word(1, 1)) as usize {
-                unsafe { to.add(i).write(factor * from.add(i).read()) };
-            }
+        let fails = wish("kernel");
+        if !is_scale(function) {
+            return give(config.stream.addr(), &[], move || fails);
         }
-        0
+        let word = |param: usize, word: usize| unsafe {
+            (*params.add(param)).cast::<u64>().add(word).read_unaligned()
+        };
+        let factor = unsafe { (*params.add(2)).cast::<f32>().read_unaligned() };
+        let (from, to) = (word(0, 0), word(1, 0));
+        let len = word(0, 1).min(word(1, 1)) as usize;
+        give(config.stream.addr(), &[(from, 4 * len), (to, 4 * len)], move || {
+            for i in 0..len {
+                unsafe {
+                    let value = memory::<f32>(from).add(i).read();
+                    memory::<f32>(to).add(i).write(factor * value);
+                }
+            }
+            fails
+        })
     })
 }
 
@@ -450,7 +575,7 @@ unsafe extern "C" fn cuLaunchKernelEx(
 /// What other programs load, without options.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuModuleLoadData(module: *mut *mut c_void, _code: *const c_void) -> c_uint {
-    in_context("cuModuleLoadData", || {
+    unsafe_in_context("cuModuleLoadData", || {
         log("load".into());
         unsafe { *module = std::ptr::without_provenance_mut(0x2000) };
         0
@@ -587,28 +712,48 @@ extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) -> c_uint {
         if event.addr() < TIMER {
             log(format!("record {} on {}", event.addr(), stream.addr()));
         }
+        let mut machine = machine();
+        let line = machine.line(stream.addr());
+        let place = line.capture.is_none().then_some((stream.addr(), line.given));
+        machine.events.insert(event.addr(), place);
         0
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventSynchronize(event: *mut c_void) -> c_uint {
-    in_context("cuEventSynchronize", || {
+    unsafe_in_context("cuEventSynchronize", || {
         if event.addr() < TIMER {
             log(format!("synchronize event {}", event.addr()));
         }
-        0
+        let mut machine = machine();
+        match machine.events.get(&event.addr()).copied() {
+            None => 0,
+            Some(None) => CAPTURED_EVENT,
+            Some(Some((stream, place))) => {
+                machine.run_to(stream, place);
+                LOST.load(Ordering::Relaxed)
+            }
+        }
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventQuery(event: *mut c_void) -> c_uint {
-    in_context("cuEventQuery", || {
+    unsafe_in_context("cuEventQuery", || {
         log(format!("query {}", event.addr()));
-        match (CAPTURED.load(Ordering::Relaxed), COMPLETE.load(Ordering::Relaxed)) {
-            (0, true) => 0,
-            (0, false) => NOT_READY,
-            _ => CAPTURE_UNSUPPORTED,
+        let mut machine = machine();
+        match machine.events.get(&event.addr()).copied() {
+            Some(None) => return CAPTURED_EVENT,
+            Some(Some((stream, place))) if COMPLETE.load(Ordering::Relaxed) => {
+                machine.run_to(stream, place);
+            }
+            _ => {}
+        }
+        match LOST.load(Ordering::Relaxed) {
+            0 if machine.reached(event.addr()) => 0,
+            0 => NOT_READY,
+            lost => lost,
         }
     })
 }
@@ -626,6 +771,30 @@ unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint) -> 
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn cuStreamCreateWithPriority(
+    stream: *mut *mut c_void,
+    flags: c_uint,
+    priority: c_int,
+) -> c_uint {
+    in_context("cuStreamCreateWithPriority", || {
+        // CU_STREAM_NON_BLOCKING
+        assert_eq!(flags, 1);
+        let number = STREAMS.fetch_add(1, Ordering::Relaxed) + 1;
+        log(format!("create stream {number} of priority {priority}"));
+        unsafe { *stream = handle(number) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> c_uint {
+    in_context("cuCtxGetStreamPriorityRange", || {
+        unsafe { (*least, *greatest) = (0, -5) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_uint {
     log(format!("destroy stream {}", stream.addr()));
     0
@@ -633,8 +802,22 @@ extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_uint {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(stream: *mut c_void) -> c_uint {
-    in_context("cuStreamSynchronize", || {
+    unsafe_in_context("cuStreamSynchronize", || {
         log(format!("synchronize stream {}", stream.addr()));
+        if machine().line(stream.addr()).capture.is_some() {
+            machine().spoil(&[stream.addr()]);
+            return UNSUPPORTED;
+        }
+        finish(stream.addr())
+    })
+}
+
+/// The callback may not call the driver, and runs on whichever thread waits here.
+#[unsafe(no_mangle)]
+extern "C" fn cuLaunchHostFunc(stream: *mut c_void, function: Host, data: *mut c_void) -> c_uint {
+    in_context("cuLaunchHostFunc", || {
+        log(format!("call the host on {}", stream.addr()));
+        machine().give(stream.addr(), Op::Host(function, data.expose_provenance()));
         0
     })
 }
@@ -643,37 +826,23 @@ extern "C" fn cuStreamSynchronize(stream: *mut c_void) -> c_uint {
 extern "C" fn cuStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _: c_uint) -> c_uint {
     in_context("cuStreamWaitEvent", || {
         log(format!("{} waits for {}", stream.addr(), event.addr()));
-        0
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamBeginCapture_v2(stream: *mut c_void, _mode: c_uint) -> c_uint {
-    in_context("cuStreamBeginCapture_v2", || {
-        log(format!("begin capture of {}", stream.addr()));
-        CAPTURED.store(stream.addr(), Ordering::Relaxed);
-        0
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cuStreamEndCapture(stream: *mut c_void, graph: *mut *mut c_void) -> c_uint {
-    in_context("cuStreamEndCapture", || {
-        log(format!("end capture of {}", stream.addr()));
-        CAPTURED.store(0, Ordering::Relaxed);
-        unsafe { *graph = handle(0x4000) };
-        0
+        wait_for(stream.addr(), event.addr())
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGraphInstantiateWithFlags(
     exec: *mut *mut c_void,
-    _graph: *mut c_void,
+    graph: *mut c_void,
     _flags: u64,
 ) -> c_uint {
-    unsafe { *exec = handle(0x5000) };
-    wish("cuGraphInstantiateWithFlags")
+    unsafe_in_context("cuGraphInstantiateWithFlags", || {
+        let mut machine = machine();
+        let ops = machine.graphs.get(&graph.addr()).cloned().unwrap_or_default();
+        machine.graphs.insert(graph.addr() + 0x10000, ops);
+        unsafe { *exec = handle(graph.addr() + 0x10000) };
+        0
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -682,9 +851,20 @@ extern "C" fn cuGraphDestroy(_graph: *mut c_void) -> c_uint {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGraphLaunch(_exec: *mut c_void, stream: *mut c_void) -> c_uint {
+extern "C" fn cuGraphLaunch(exec: *mut c_void, stream: *mut c_void) -> c_uint {
     in_context("cuGraphLaunch", || {
         log(format!("launch graph on {}", stream.addr()));
+        let mut machine = machine();
+        let ops = machine.graphs.get(&exec.addr()).cloned().unwrap_or_default();
+        ops.into_iter().for_each(|op| machine.give(stream.addr(), op));
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphUpload(_exec: *mut c_void, stream: *mut c_void) -> c_uint {
+    in_context("cuGraphUpload", || {
+        log(format!("upload graph on {}", stream.addr()));
         0
     })
 }
@@ -701,24 +881,22 @@ unsafe extern "C" fn cuMemAllocAsync(
     bytes: usize,
     stream: *mut c_void,
 ) -> c_uint {
-    log(format!("allocate on {}", stream.addr()));
-    match wish("cuMemAllocAsync") {
-        0 => unsafe { cuMemAlloc_v2(address, bytes) },
-        code => code,
-    }
+    in_context("cuMemAllocAsync", || {
+        log(format!("allocate on {}", stream.addr()));
+        unsafe { allocate(address, bytes, Some(stream.addr()), false) }
+    })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemFreeAsync(address: u64, stream: *mut c_void) -> c_uint {
-    log(format!("free on {}", stream.addr()));
-    match wish("cuMemFreeAsync") {
-        0 => unsafe { free(address) },
-        code => code,
-    }
+extern "C" fn cuMemFreeAsync(address: u64, stream: *mut c_void) -> c_uint {
+    in_context("cuMemFreeAsync", || {
+        log(format!("free on {}", stream.addr()));
+        if machine().give_back(address, Some(stream.addr())) { 0 } else { INVALID_VALUE }
+    })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
+extern "C" fn cuMemcpyDtoDAsync_v2(
     to: u64,
     from: u64,
     bytes: usize,
@@ -726,11 +904,12 @@ unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
 ) -> c_uint {
     in_context("cuMemcpyDtoDAsync_v2", || {
         log(format!("copy on {}", stream.addr()));
-        unsafe { memory::<u8>(to).copy_from(memory::<u8>(from), bytes) };
-        0
+        give(stream.addr(), &[(to, bytes), (from, bytes)], move || copy(to, from, bytes))
     })
 }
 
+/// *Sync*, "Asynchronous": page-locked memory is read when the copy is done; "if pageable memory must first be
+/// staged to pinned memory, the driver may" do that before it returns.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     to: u64,
@@ -740,13 +919,22 @@ unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
 ) -> c_uint {
     in_context("cuMemcpyHtoDAsync_v2", || {
         log(format!("upload on {}", stream.addr()));
-        unsafe { memory::<u8>(to).copy_from_nonoverlapping(from, bytes) };
-        0
+        let host = from.expose_provenance() as u64;
+        if machine().is_host(host) {
+            let touched = [(to, bytes), (host, bytes)];
+            return give(stream.addr(), &touched, move || copy(to, host, bytes));
+        }
+        let staged = unsafe { std::slice::from_raw_parts(from, bytes) }.to_vec();
+        give(stream.addr(), &[(to, bytes)], move || {
+            unsafe { memory::<u8>(to).copy_from_nonoverlapping(staged.as_ptr(), staged.len()) };
+            0
+        })
     })
 }
 
+/// *Sync*, "Asynchronous": it "might be synchronous with respect to host" to pageable memory, and is not here.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
+extern "C" fn cuMemcpyDtoHAsync_v2(
     to: *mut u8,
     from: u64,
     bytes: usize,
@@ -754,22 +942,80 @@ unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
 ) -> c_uint {
     in_context("cuMemcpyDtoHAsync_v2", || {
         log(format!("download on {}", stream.addr()));
-        unsafe { to.copy_from_nonoverlapping(memory(from), bytes) };
-        0
+        let to = to.expose_provenance() as u64;
+        let pinned = machine().is_host(to);
+        let touched = [(from, bytes), (to, if pinned { bytes } else { 0 })];
+        give(stream.addr(), &touched, move || copy(to, from, bytes))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemsetD8Async(
-    at: u64,
-    byte: u8,
+extern "C" fn cuMemsetD8Async(at: u64, byte: u8, bytes: usize, stream: *mut c_void) -> c_uint {
+    in_context("cuMemsetD8Async", || {
+        log(format!("fill on {}", stream.addr()));
+        give(stream.addr(), &[(at, bytes)], move || {
+            unsafe { memory::<u8>(at).write_bytes(byte, bytes) };
+            0
+        })
+    })
+}
+
+#[repr(C)]
+struct Copy2D {
+    src: [usize; 2],
+    src_type: c_uint,
+    src_host: *const c_void,
+    src_device: u64,
+    src_array: *mut c_void,
+    src_pitch: usize,
+    dst: [usize; 2],
+    dst_type: c_uint,
+    dst_host: *mut c_void,
+    dst_device: u64,
+    dst_array: *mut c_void,
+    dst_pitch: usize,
+    width: usize,
+    height: usize,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpy2DAsync_v2(copy2d: *const Copy2D, stream: *mut c_void) -> c_uint {
+    in_context("cuMemcpy2DAsync_v2", || {
+        let c = unsafe { &*copy2d };
+        // CU_MEMORYTYPE_DEVICE
+        assert_eq!((c.src_type, c.dst_type), (2, 2));
+        if c.width > c.src_pitch || c.width > c.dst_pitch {
+            return INVALID_VALUE;
+        }
+        let (width, height) = (c.width, c.height);
+        log(format!("copy {height} rows of {width} bytes on {}", stream.addr()));
+        let at = |base: u64, [x, y]: [usize; 2], pitch: usize| base + (y * pitch + x) as u64;
+        let (from, from_pitch) = (at(c.src_device, c.src, c.src_pitch), c.src_pitch);
+        let (to, to_pitch) = (at(c.dst_device, c.dst, c.dst_pitch), c.dst_pitch);
+        let span = |pitch: usize| if height == 0 { 0 } else { (height - 1) * pitch + width };
+        let touched = [(from, span(from_pitch)), (to, span(to_pitch))];
+        give(stream.addr(), &touched, move || {
+            for row in 0..height {
+                copy(to + (row * to_pitch) as u64, from + (row * from_pitch) as u64, width);
+            }
+            0
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyPeerAsync(
+    to: u64,
+    to_context: *mut c_void,
+    from: u64,
+    from_context: *mut c_void,
     bytes: usize,
     stream: *mut c_void,
 ) -> c_uint {
-    in_context("cuMemsetD8Async", || {
-        log(format!("fill on {}", stream.addr()));
-        unsafe { memory::<u8>(at).write_bytes(byte, bytes) };
-        0
+    in_context("cuMemcpyPeerAsync", || {
+        let [to_gpu, from_gpu] = [to_context, from_context].map(|context| context.addr() & 0xf);
+        log(format!("copy from GPU {from_gpu} to GPU {to_gpu} on {}", stream.addr()));
+        give(stream.addr(), &[(to, bytes), (from, bytes)], move || copy(to, from, bytes))
     })
 }
 
@@ -779,16 +1025,21 @@ unsafe extern "C" fn cuMemHostAlloc(
     bytes: usize,
     _flags: c_uint,
 ) -> c_uint {
-    let mut address = 0;
-    let code = unsafe { cuMemAlloc_v2(&mut address, bytes) };
-    unsafe { *host = memory(address) };
-    code
+    unsafe_in_context("cuMemHostAlloc", || {
+        log("allocate host memory".into());
+        let mut address = 0;
+        let code = unsafe { allocate(&mut address, bytes, None, true) };
+        unsafe { *host = memory(address) };
+        code
+    })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemFreeHost(host: *mut c_void) -> c_uint {
-    log("free host memory".into());
-    unsafe { free(host as u64) }
+extern "C" fn cuMemFreeHost(host: *mut c_void) -> c_uint {
+    unsafe_in_context("cuMemFreeHost", || {
+        log("free host memory".into());
+        if machine().give_back(host.expose_provenance() as u64, None) { 0 } else { INVALID_VALUE }
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,389 @@
+//! What a driver may do that a kind one does not: copies that land late, captures that forbid, errors that
+//! stay, memory that is used again, contexts of others. The stand-in does all of it.
+
+#![cfg(target_os = "linux")]
+
+mod stand_in;
+
+use std::thread;
+
+use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
+use baton_host::{Binary, Buffer, Device, Error, Image, KernelInfo, Module, Pinned, read, write};
+use stand_in::{
+    Driver, allocations, asked, complete, current_context, fail, log, places, violations, with,
+};
+
+static KERNELS: Image = Image {
+    name: "k",
+    binaries: &[Binary {
+        arch: "sm_90a",
+        ptx: ".version 8.0\n.target sm_90a\n.address_size 64\n",
+        lines: "",
+        cubin: None,
+        kernels: &[KernelInfo {
+            name: "scale",
+            registers: Some(8),
+            spill_bytes: 0,
+            stack_bytes: 0,
+            static_shared: 0,
+            declared: None,
+        }],
+    }],
+};
+
+/// The stand-in's kernel, as the attribute would declare it.
+fn scale<'a>(
+    input: DeviceSlice<'a, f32>,
+    output: DeviceSliceMut<'a, f32>,
+    factor: f32,
+) -> Call<'a> {
+    let shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
+    let mut params = Params::new();
+    params.push_slice(&input);
+    params.push_slice_mut(&output);
+    f32::push(factor, &mut params);
+    // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
+    unsafe { Call::new("scale", shape, params) }
+}
+
+fn gpu() -> (Device, Module) {
+    let device = Device::gpu(0).unwrap();
+    let module = device.load(&KERNELS).unwrap();
+    (device, module)
+}
+
+fn count(log: &[String], part: &str) -> usize {
+    log.iter().filter(|line| line.contains(part)).count()
+}
+
+/// The calls that no program should make: what waits for a whole context, and what is on the legacy stream.
+fn of_the_whole_context() -> Vec<String> {
+    let bad = |line: &&str| line.ends_with("at once") || *line == "synchronize";
+    log().lines().filter(bad).map(str::to_owned).collect()
+}
+
+#[test]
+fn f1_a_launch_on_a_stream_sees_what_the_host_wrote_before() {
+    with(Driver::StandIn, &[], "f1_a_launch_on_a_stream_sees_what_the_host_wrote_before", || {
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let values: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+        let mut output = Buffer::<f32>::zeroed(&device, values.len()).unwrap();
+        let mut host = Pinned::<f32>::zeroed(&device, values.len()).unwrap();
+        let input = Buffer::from_slice(&device, &values).unwrap();
+        stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
+        stream.download(&output, &mut host).unwrap();
+        let doubled: Vec<f32> = values.iter().map(|value| 2.0 * value).collect();
+        assert_eq!(host.as_slice().unwrap(), doubled);
+        // And what the stream wrote is what the host reads, by each way.
+        assert_eq!(output.to_vec().unwrap(), doubled);
+        output.fill(0).unwrap();
+        stream.download(&output, &mut host).unwrap();
+        assert!(host.as_slice().unwrap().iter().all(|value| *value == 0.0));
+        assert_eq!(violations(), "");
+    });
+}
+
+#[test]
+fn f2_nothing_that_a_thread_does_spoils_the_capture_of_another() {
+    let test = "f2_nothing_that_a_thread_does_spoils_the_capture_of_another";
+    with(Driver::StandIn, &[], test, || {
+        let (device, module) = gpu();
+        let mut stream = device.stream().unwrap();
+        let other = device.stream().unwrap();
+        let a = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut b = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        let captured = stream.capture(|capture| {
+            capture.copy(&a, &mut b)?;
+            thread::scope(|scope| {
+                let work = || {
+                    let input = Buffer::from_slice(&device, &[3.0f32; 64])?;
+                    let mut output = Buffer::<f32>::poisoned(&device, 64)?;
+                    device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0))?;
+                    assert_eq!(output.to_vec()?, [6.0; 64]);
+                    other.launch(&module, 1, scale, (read(&input), write(&mut output), 3.0))?;
+                    other.synchronize()?;
+                    Ok::<_, Error>(output.to_vec()?)
+                };
+                assert_eq!(scope.spawn(work).join().unwrap().unwrap(), [9.0; 64]);
+            });
+            Ok(())
+        });
+        captured.unwrap().launch(&other).unwrap();
+        assert_eq!(b.to_vec().unwrap(), [1.0; 64]);
+        assert_eq!(of_the_whole_context(), [""; 0]);
+        assert_eq!(violations(), "");
+    });
+}
+
+/// Another library captures in the same context, in the strictest mode.
+fn begin_foreign_capture() -> *mut std::ffi::c_void {
+    use std::ffi::c_void;
+    // SAFETY: the stand-in is loaded, and the symbols have these types.
+    unsafe {
+        let library = cudarc::driver::sys::culib();
+        type Create = unsafe extern "C" fn(*mut *mut c_void, u32) -> u32;
+        type Begin = unsafe extern "C" fn(*mut c_void, u32) -> u32;
+        let mut stream = std::ptr::null_mut();
+        current_context(Some(0x1000));
+        assert_eq!(library.get::<Create>(b"cuStreamCreate").unwrap()(&mut stream, 1), 0);
+        assert_eq!(library.get::<Begin>(b"cuStreamBeginCapture_v2").unwrap()(stream, 0), 0);
+        stream
+    }
+}
+
+fn end_foreign_capture(stream: *mut std::ffi::c_void) -> u32 {
+    use std::ffi::c_void;
+    // SAFETY: as above.
+    unsafe {
+        let library = cudarc::driver::sys::culib();
+        type End = unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> u32;
+        let mut graph = std::ptr::null_mut();
+        library.get::<End>(b"cuStreamEndCapture").unwrap()(stream, &mut graph)
+    }
+}
+
+#[test]
+fn f2_the_capture_of_another_library_goes_on_too() {
+    with(Driver::StandIn, &[], "f2_the_capture_of_another_library_goes_on_too", || {
+        let (device, module) = gpu();
+        let stream = begin_foreign_capture();
+        thread::scope(|scope| {
+            let work = || {
+                let input = Buffer::from_slice(&device, &[3.0f32; 64])?;
+                let mut output = Buffer::<f32>::poisoned(&device, 64)?;
+                let _host = Pinned::<f32>::zeroed(&device, 64)?;
+                let _module = device.load(&KERNELS)?;
+                device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0))?;
+                Ok::<_, Error>(output.to_vec()?)
+            };
+            assert_eq!(scope.spawn(work).join().unwrap().unwrap(), [6.0; 64]);
+        });
+        assert_eq!(end_foreign_capture(stream), 0, "the capture was spoiled");
+    });
+}
+
+#[test]
+fn f3_memory_under_a_kernel_stays_when_waiting_for_it_is_refused() {
+    let test = "f3_memory_under_a_kernel_stays_when_waiting_for_it_is_refused";
+    with(Driver::StandIn, &[], test, || {
+        let (device, module) = gpu();
+        for refusing in ["cuCtxSynchronize", "cuEventSynchronize", "cuStreamSynchronize"] {
+            let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+            let mut output = Buffer::<f32>::alloc(&device, 64).unwrap();
+            fail(&format!("{refusing}:900"));
+            let call = scale(input.as_arg(), output.as_arg_mut(), 2.0);
+            let _may_fail = device.launch(&module, 1, call);
+            // The kernel runs late, and its memory is there.
+            drop((input, output));
+            fail("");
+        }
+        let again = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        drop(device.stream().unwrap());
+        complete(true);
+        assert_eq!(again.to_vec().unwrap(), [1.0; 64]);
+        drop((again, module, device));
+        assert_eq!(violations(), "");
+        assert_eq!(allocations(), 0);
+    });
+}
+
+#[test]
+fn f3_a_read_that_is_refused_does_not_write_into_the_hosts_memory_later() {
+    let test = "f3_a_read_that_is_refused_does_not_write_into_the_hosts_memory_later";
+    with(Driver::StandIn, &[], test, || {
+        let (device, _module) = gpu();
+        let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut host = [7.0f32; 64];
+        for refusing in ["cuCtxSynchronize:900", "cuEventSynchronize:900", "cuMemcpyDtoH_v2:900"] {
+            fail(refusing);
+            if input.read(&mut host).is_err() {
+                host = [7.0; 64];
+                fail("");
+                assert_eq!(input.to_vec().unwrap(), [1.0; 64]);
+                assert_eq!(host, [7.0; 64]);
+            }
+        }
+    });
+}
+
+#[test]
+fn f4_what_the_host_does_is_work_that_graphs_wait_for() {
+    with(Driver::StandIn, &[], "f4_what_the_host_does_is_work_that_graphs_wait_for", || {
+        let (device, module) = gpu();
+        let mut stream = device.stream().unwrap();
+        let source = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut target = Buffer::from_slice(&device, &[2.0f32; 64]).unwrap();
+        let mut output = Buffer::<f32>::alloc(&device, 64).unwrap();
+        let mut graph = stream.capture(|capture| capture.copy(&source, &mut target)).unwrap();
+        let uses: [&mut dyn FnMut() -> Result<(), Error>; 3] =
+            [&mut || target.to_vec().map(drop), &mut || source.to_vec().map(drop), &mut || {
+                let call = scale(target.as_arg(), output.as_arg_mut(), 2.0);
+                device.launch(&module, 1, call).map(drop)
+            }];
+        for (index, use_it) in uses.into_iter().enumerate() {
+            // Whatever the host has done to the buffers has left a fence, which is known to be done, or the
+            // graph waits for it.
+            fail("cuEventSynchronize:900");
+            let _refused = use_it();
+            fail("");
+            let calls = asked(|| drop(graph.launch(&stream).unwrap()));
+            let waited = count(&calls, "waits for");
+            // The second only reads what the graph reads.
+            assert_eq!(waited, usize::from(index != 1), "{index}: {calls:#?}");
+            stream.synchronize().unwrap();
+            complete(true);
+            let _done = use_it();
+            complete(false);
+        }
+    });
+}
+
+#[test]
+fn f4_a_graph_does_not_tear_what_another_thread_reads() {
+    with(Driver::StandIn, &[], "f4_a_graph_does_not_tear_what_another_thread_reads", || {
+        let (device, _module) = gpu();
+        let mut stream = device.stream().unwrap();
+        let len = 3 << 20;
+        let source = Buffer::from_slice(&device, &vec![1.0f32; len]).unwrap();
+        let mut target = Buffer::from_slice(&device, &vec![2.0f32; len]).unwrap();
+        let mut graph = stream.capture(|capture| capture.copy(&source, &mut target)).unwrap();
+        thread::scope(|scope| {
+            let (stream, graph) = (&stream, &mut graph);
+            scope.spawn(move || graph.launch(stream).unwrap().synchronize().unwrap());
+            for _ in 0..3 {
+                let seen = target.to_vec().unwrap();
+                assert!(seen.iter().all(|value| *value == seen[0]), "half of each");
+            }
+        });
+    });
+}
+
+#[test]
+fn f5_an_error_that_ends_the_context_is_a_lost_device() {
+    for code in [226, 700, 719, 721, 806, 810, 999] {
+        let wish = format!("{code}");
+        let test = "f5_an_error_that_ends_the_context_is_a_lost_device";
+        with(Driver::StandIn, &[("CODE", &wish)], test, || {
+            let code = std::env::var("CODE").unwrap();
+            let (device, module) = gpu();
+            let stream = device.stream().unwrap();
+            let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+            let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
+            fail(&format!("kernel:{code}"));
+            let launch = |output: &mut Buffer<f32>| {
+                stream.launch(&module, 1, scale, (read(&input), write(output), 2.0))
+            };
+            launch(&mut output).unwrap().synchronize().unwrap_err();
+            fail("");
+            let calls = asked(|| {
+                for error in [
+                    launch(&mut output).unwrap_err(),
+                    output.fill(0).unwrap_err(),
+                    input.to_vec().unwrap_err(),
+                    device.stream().unwrap_err(),
+                    Buffer::<f32>::alloc(&device, 1).unwrap_err(),
+                ] {
+                    let text = error.to_string();
+                    assert!(text.contains("cannot be used further"), "{code}: {text}");
+                }
+            });
+            assert!(calls.is_empty(), "it is known, and nobody is asked: {calls:#?}");
+        });
+    }
+}
+
+#[test]
+fn f5_an_error_that_does_not_is_none() {
+    with(Driver::StandIn, &[], "f5_an_error_that_does_not_is_none", || {
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        // 701 is a launch with too many resources; 917 and 98765 are codes that no binding knows.
+        for code in [701, 917, 98765] {
+            fail(&format!("cuLaunchKernelEx:{code}"));
+            let arguments = (read(&input), write(&mut output), 2.0);
+            let error = stream.launch(&module, 1, scale, arguments).unwrap_err();
+            assert!(matches!(error, Error::Driver { .. }), "{error}");
+            fail("");
+            stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
+        }
+        assert_eq!(output.to_vec().unwrap(), [2.0; 64]);
+    });
+}
+
+#[test]
+fn f6_memory_that_is_dropped_in_a_loop_is_used_again() {
+    with(Driver::StandIn, &[], "f6_memory_that_is_dropped_in_a_loop_is_used_again", || {
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let before = places();
+        let calls = asked(|| {
+            for _ in 0..50 {
+                let mut temporary = stream.alloc::<f32>(64).unwrap();
+                let arguments = (read(&input), write(&mut temporary), 2.0);
+                stream.launch(&module, 1, scale, arguments).unwrap();
+            }
+        });
+        // Nothing has been waited for, and the device has done nothing yet.
+        assert_eq!((count(&calls, "synchronize"), allocations()), (0, 2), "{calls:#?}");
+        assert!(places() <= before + 2, "{} places", places() - before);
+        assert!(count(&calls, "query") <= 50, "{} queries", count(&calls, "query"));
+        stream.synchronize().unwrap();
+        assert_eq!(violations(), "");
+    });
+}
+
+#[test]
+fn f6_memory_that_two_streams_use_is_freed_behind_both() {
+    with(Driver::StandIn, &[], "f6_memory_that_two_streams_use_is_freed_behind_both", || {
+        let (device, module) = gpu();
+        let [s1, s2] = [(); 2].map(|()| device.stream().unwrap());
+        let mut outputs = [(); 2].map(|()| Buffer::<f32>::zeroed(&device, 64).unwrap());
+        for _ in 0..20 {
+            let input = Buffer::from_slice(&device, &[4.0f32; 64]).unwrap();
+            for (stream, output) in [&s1, &s2].into_iter().zip(&mut outputs) {
+                stream.launch(&module, 1, scale, (read(&input), write(output), 2.0)).unwrap();
+            }
+            drop(input);
+            // What takes its place must not be seen by the kernels.
+            let _other = Buffer::from_slice(&device, &[5.0f32; 64]).unwrap();
+        }
+        for output in &outputs {
+            assert_eq!(output.to_vec().unwrap(), [8.0; 64]);
+        }
+        assert_eq!(violations(), "");
+    });
+}
+
+#[test]
+fn f7_what_a_capture_forbids_is_refused_before_the_driver_is_asked() {
+    let test = "f7_what_a_capture_forbids_is_refused_before_the_driver_is_asked";
+    with(Driver::StandIn, &[], test, || {
+        let (device, _module) = gpu();
+        let mut stream = device.stream().unwrap();
+        let a = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut b = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        let captured = stream.capture(|capture| {
+            let calls = asked(|| {
+                let refused: [Result<(), Error>; 6] = [
+                    Buffer::<f32>::alloc(&device, 64).map(drop),
+                    Buffer::from_slice(&device, &[1.0f32; 64]).map(drop),
+                    Pinned::<f32>::zeroed(&device, 64).map(drop),
+                    device.load(&KERNELS).map(drop),
+                    device.stream().map(drop),
+                    a.to_vec().map(drop),
+                ];
+                for (index, result) in refused.into_iter().enumerate() {
+                    assert!(matches!(result, Err(Error::Capturing { .. })), "{index}: {result:?}");
+                }
+            });
+            assert!(calls.is_empty(), "{calls:#?}");
+            capture.copy(&a, &mut b)
+        });
+        captured.unwrap().launch(&stream).unwrap();
+        assert_eq!(b.to_vec().unwrap(), [1.0; 64]);
+    });
+}
