@@ -6,8 +6,6 @@
 
 use std::fmt;
 
-use baton::launch::Call;
-
 use crate::reservation::Failure;
 
 /// A failed operation of a device.
@@ -126,6 +124,37 @@ pub enum Error {
     /// The emulator refused or ended something: out of bounds, deadlock, trap and so on.
     #[error(transparent)]
     Emulator(#[from] Box<baton_emulator::Error>),
+
+    /// The library was built without one of its devices.
+    #[error("this program was built without {what}: enable the feature `{feature}` of baton-host")]
+    NotBuilt {
+        /// What is missing.
+        what: &'static str,
+        /// The feature that has it.
+        feature: &'static str,
+    },
+
+    /// No memory is left, and waiting for what was being given back has not helped.
+    #[error(
+        "allocating {bytes} bytes on {device}: {reason}; drop buffers that are not needed, or use smaller ones"
+    )]
+    OutOfMemory {
+        /// What was asked for.
+        bytes: u64,
+        /// The device.
+        device: String,
+        /// What the driver said.
+        reason: String,
+    },
+
+    /// A callback of a stream would have given work to a device.
+    #[error(
+        "{doing}: a callback of a stream may not give work to a device or wait for one: let it tell another thread"
+    )]
+    InCallback {
+        /// What would have been done.
+        doing: String,
+    },
 
     /// A device call failed.
     #[error("{doing}: {reason}")]
@@ -267,14 +296,6 @@ pub enum Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Error {
-    /// The module is of the other kind of device.
-    pub(crate) fn foreign_module(call: &Call<'_>) -> Self {
-        let problem = BadLaunch::ForeignModule { module: "of another device" };
-        Self::BadLaunch { kernel: call.kernel(), problem }
     }
 }
 

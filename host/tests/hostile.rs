@@ -265,7 +265,11 @@ fn f5_an_error_that_ends_the_context_is_a_lost_device() {
         let wish = format!("{code}");
         let test = "f5_an_error_that_ends_the_context_is_a_lost_device";
         with(Driver::StandIn, &[("CODE", &wish)], test, || {
+            // The process is for one of the codes.
             let code = std::env::var("CODE").unwrap();
+            if code != wish {
+                return;
+            }
             let (device, module) = gpu();
             let stream = device.stream().unwrap();
             let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
@@ -330,7 +334,7 @@ fn f6_memory_that_is_dropped_in_a_loop_is_used_again() {
         // Nothing has been waited for, and the device has done nothing yet.
         assert_eq!((count(&calls, "synchronize"), allocations()), (0, 2), "{calls:#?}");
         assert!(places() <= before + 2, "{} places", places() - before);
-        assert!(count(&calls, "query") <= 50, "{} queries", count(&calls, "query"));
+        assert!(count(&calls, "query") <= 60, "{} queries", count(&calls, "query"));
         stream.synchronize().unwrap();
         assert_eq!(violations(), "");
     });

@@ -98,13 +98,13 @@ impl<F: Fence> List<F> {
         if self.slots.iter().any(covered) {
             return Place::Covered;
         }
-        self.slots
-            .iter()
-            .position(|slot| {
-                (slot.usage >= usage && fence.is_later_or_same(&slot.fence))
-                    || asking.status(&slot.fence).is_signaled()
-            })
-            .map_or(Place::Append, Place::At)
+        // What is known comes first: asking a device costs more than looking at the list twice.
+        let known = self.slots.iter().position(|slot| {
+            (slot.usage >= usage && fence.is_later_or_same(&slot.fence))
+                || slot.fence.status().is_signaled()
+        });
+        let asked = || self.slots.iter().position(|slot| asking.status(&slot.fence).is_signaled());
+        known.or_else(asked).map_or(Place::Append, Place::At)
     }
 
     /// Adds a fence, in a new slot only if `may_append`.

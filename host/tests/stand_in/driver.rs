@@ -428,7 +428,7 @@ unsafe extern "C" fn cuModuleGetFunction(
     _module: *mut c_void,
     name: *const c_char,
 ) -> c_uint {
-    log("find a kernel".into());
+    log("look up a kernel".into());
     let kernel: &'static u8 = match unsafe { CStr::from_ptr(name) }.to_bytes() {
         b"scale" => &SCALE,
         b"cluster" => &CLUSTER,
@@ -446,7 +446,7 @@ unsafe extern "C" fn cuFuncGetAttribute(
     which: c_int,
     function: *const u8,
 ) -> c_uint {
-    log(format!("attribute {which} of a kernel"));
+    log(format!("look up value {which}"));
     let answer = match which {
         0 => 512,
         8 => 48 * 1024,
@@ -497,7 +497,7 @@ unsafe extern "C" fn cuFuncGetParamInfo(
     offset: *mut usize,
     size: *mut usize,
 ) -> c_uint {
-    log(format!("parameter {index} of a kernel"));
+    log(format!("look up parameter {index}"));
     if wish("cuFuncGetParamInfo") != 0 {
         return wish("cuFuncGetParamInfo");
     }
@@ -780,7 +780,10 @@ unsafe extern "C" fn cuStreamCreateWithPriority(
         // CU_STREAM_NON_BLOCKING
         assert_eq!(flags, 1);
         let number = STREAMS.fetch_add(1, Ordering::Relaxed) + 1;
-        log(format!("create stream {number} of priority {priority}"));
+        match priority {
+            0 => log(format!("create stream {number}")),
+            _ => log(format!("create stream {number} of priority {priority}")),
+        }
         unsafe { *stream = handle(number) };
         0
     })

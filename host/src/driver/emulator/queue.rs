@@ -13,32 +13,35 @@
 //! it is with streams that wait for one of those fences. The device itself lives on.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use baton::launch::Call;
+use baton_emulator::trace::Trace;
 use baton_emulator::{Launch, Machine, Program};
 
-use super::{Shared, fill};
-use crate::Error;
-use crate::device::ALIGNMENT;
-use crate::launch::Grid;
-use crate::module::Loaded;
+use super::{EmulatedKernel, Shared, print};
+use crate::driver::{
+    ALIGNMENT, Captured, Event, HostAddress, Kernel, Queue, Report, Rows, Want, own,
+};
+use crate::error::Error;
+use crate::grid::Grid;
+use crate::report::{LaunchReport, StreamReport};
 use crate::reservation::{Failure, Status};
-use crate::stream::queue::{Graph, HostAddress, Point, Queue, Reports};
 
-/// A stream of an emulator.
-pub(crate) struct EmulatorQueue {
+/// An order of work of an emulator.
+pub(super) struct EmulatorQueue {
     shared: Arc<Shared>,
     id: u64,
 }
 
+type Callback = Box<dyn FnOnce() + Send>;
+
 /// One piece of work.
 #[derive(Clone)]
 enum Work {
-    Launch(Arc<Program>, Box<Launch>),
-    Copy { from: u64, to: u64, bytes: usize },
+    Launch(Arc<Program>, Box<Launch>, Option<Arc<Slot>>),
+    Copy(Rows),
     Upload { from: HostAddress, to: u64, bytes: usize },
     Download { from: u64, to: HostAddress, bytes: usize },
     Fill { address: u64, bytes: usize, byte: u8 },
@@ -47,6 +50,7 @@ enum Work {
 
 enum Entry {
     Work(Work),
+    Callback(Callback),
     /// Goes on when the fence has signalled.
     Wait(Arc<Cell>),
     /// Signals the fence.
@@ -55,14 +59,17 @@ enum Entry {
 
 type Cell = OnceLock<Result<(), Failure>>;
 
+/// Where the report of a launch will be, or its failure: whoever launched it is told, and nobody else.
+type Slot = Mutex<Option<Result<LaunchReport, Box<baton_emulator::Error>>>>;
+
 /// Where a fence of the emulator will be signalled.
-pub(crate) struct Completion {
+struct Completion {
     cell: Arc<Cell>,
     shared: Arc<Shared>,
 }
 
-impl Completion {
-    pub(crate) fn status(&self) -> Status {
+impl Event for Completion {
+    fn status(&self) -> Status {
         match self.cell.get() {
             None => Status::Pending,
             Some(Ok(())) => Status::Done,
@@ -70,20 +77,29 @@ impl Completion {
         }
     }
 
+    fn poll(&self) -> Result<Status, Failure> {
+        Ok(self.status())
+    }
+
     /// Does work, of any stream, until this is done. A deadline that has passed lets it do one piece:
     /// a program that only looks now and then must see an end too.
-    pub(crate) fn wait(&self, deadline: Option<Instant>) -> Result<Status, Failure> {
+    fn wait(&self, deadline: Option<Instant>) -> Result<Status, Failure> {
         loop {
             let status = self.status();
             if status.is_signaled() {
                 return Ok(status);
             }
-            let stepped = self.shared.state().step();
+            let stepped = self.shared.step();
             let status = self.status();
             if status.is_signaled() || deadline.is_some_and(|at| at <= Instant::now()) {
                 return Ok(status);
             }
             if !stepped {
+                // Another thread may be doing the piece that this waits for.
+                if self.shared.state().streams.is_calling() {
+                    std::thread::yield_now();
+                    continue;
+                }
                 return Err(Failure::new("the emulator has no work left that could signal this"));
             }
         }
@@ -102,9 +118,13 @@ struct Entries {
     waiting: VecDeque<Entry>,
     /// Set by the first failure.
     failed: Option<Failure>,
+    /// Whether a failure ends with the next fence.
+    isolated: bool,
     /// What is put down instead of being done.
     capture: Option<Vec<Work>>,
-    reports: Reports,
+    reports: StreamReport,
+    /// A callback of it is running.
+    calling: bool,
     /// Its stream is gone.
     closed: bool,
 }
@@ -113,10 +133,19 @@ impl Entries {
     fn can_step(&self) -> bool {
         match self.waiting.front() {
             None => false,
+            Some(_) if self.calling => false,
             Some(Entry::Wait(cell)) => cell.get().is_some(),
             Some(_) => true,
         }
     }
+}
+
+/// What one step came to.
+pub(super) enum Step {
+    Nothing,
+    Done,
+    /// To be called without the emulator's lock, and then [`Streams::called`] with the order's number.
+    Callback((Callback, u64)),
 }
 
 impl Streams {
@@ -128,9 +157,10 @@ impl Streams {
         self.random = seed;
     }
 
-    fn open(&mut self) -> u64 {
+    fn open(&mut self, want: Want) -> u64 {
         self.next_id += 1;
-        self.queues.insert(self.next_id, Entries::default());
+        let entries = Entries { isolated: want.isolated, ..Entries::default() };
+        self.queues.insert(self.next_id, entries);
         self.next_id
     }
 
@@ -152,10 +182,10 @@ impl Streams {
         ready.get(index as usize).copied()
     }
 
-    /// Does one piece of one stream; `false` if there is none.
-    pub(super) fn step(&mut self, machine: &mut Machine) -> bool {
-        let Some(id) = self.choose() else { return false };
-        let Some(entries) = self.queues.get_mut(&id) else { return false };
+    /// Does one piece of one stream.
+    pub(super) fn step(&mut self, machine: &mut Machine) -> Step {
+        let Some(id) = self.choose() else { return Step::Nothing };
+        let Some(entries) = self.queues.get_mut(&id) else { return Step::Nothing };
         match entries.waiting.pop_front() {
             None => {}
             Some(Entry::Wait(cell)) => {
@@ -167,7 +197,16 @@ impl Streams {
                 let ended = entries.failed.clone().map_or(Ok(()), Err);
                 // Every cell is recorded once.
                 let _ = cell.set(ended);
+                if entries.isolated {
+                    entries.failed = None;
+                }
             }
+            // A callback is told of no failure, and is not done behind one, as on a GPU.
+            Some(Entry::Callback(callback)) if entries.failed.is_none() => {
+                entries.calling = true;
+                return Step::Callback((callback, id));
+            }
+            Some(Entry::Callback(callback)) => drop(callback),
             // What follows a failure is not done, but memory is given back.
             Some(Entry::Work(work)) if entries.failed.is_some() && !work.is_free() => drop(work),
             Some(Entry::Work(work)) => {
@@ -176,11 +215,49 @@ impl Streams {
                 }
             }
         }
-        if entries.closed && entries.waiting.is_empty() {
+        self.end_if_closed(id);
+        Step::Done
+    }
+
+    /// A callback has returned.
+    pub(super) fn called(&mut self, id: u64) {
+        if let Some(entries) = self.queues.get_mut(&id) {
+            entries.calling = false;
+        }
+        self.end_if_closed(id);
+    }
+
+    fn is_calling(&self) -> bool {
+        self.queues.values().any(|entries| entries.calling)
+    }
+
+    fn end_if_closed(&mut self, id: u64) {
+        let ended =
+            |entries: &Entries| entries.closed && entries.waiting.is_empty() && !entries.calling;
+        if self.queues.get(&id).is_some_and(ended) {
             self.queues.remove(&id);
         }
-        true
     }
+}
+
+/// Runs a launch, and prints what it prints.
+fn launch(
+    machine: &mut Machine,
+    program: &Arc<Program>,
+    launch: &Launch,
+) -> Result<LaunchReport, baton_emulator::Error> {
+    let start = Instant::now();
+    let report = machine.launch(program, launch)?;
+    let elapsed = start.elapsed();
+    let trace: Option<Trace> = machine.after().trace.clone();
+    print(&report.output);
+    Ok(LaunchReport {
+        elapsed,
+        instructions: Some(report.instructions),
+        output: report.output,
+        hazards: report.hazards.into(),
+        trace: trace.map(Box::new),
+    })
 }
 
 impl Work {
@@ -191,22 +268,28 @@ impl Work {
     fn run(
         self,
         machine: &mut Machine,
-        reports: &mut Reports,
+        reports: &mut StreamReport,
     ) -> Result<(), baton_emulator::Error> {
         match self {
-            Self::Launch(program, launch) => {
-                let report = machine.launch(&program, &launch)?;
-                *reports.instructions.get_or_insert(0) += report.instructions;
-                let mut stdout = std::io::stdout();
-                let _ = stdout.write_all(report.output.as_bytes()).and_then(|()| stdout.flush());
+            Self::Launch(program, what, Some(slot)) => {
+                let ended = launch(machine, &program, &what).map_err(Box::new);
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+                Ok(())
+            }
+            Self::Launch(program, what, None) => {
+                let report = launch(machine, &program, &what)?;
+                *reports.instructions.get_or_insert(0) += report.instructions.unwrap_or(0);
                 reports.output.push_str(&report.output);
                 reports.hazards.extend(report.hazards);
                 Ok(())
             }
-            Self::Copy { from, to, bytes } => {
-                let mut between = vec![0; bytes];
-                machine.read(from, &mut between)?;
-                machine.write(to, &between)
+            Self::Copy(Rows { from, from_pitch, to, to_pitch, width, height }) => {
+                let mut between = vec![0; width];
+                for row in 0..height {
+                    machine.read(from + (row * from_pitch) as u64, &mut between)?;
+                    machine.write(to + (row * to_pitch) as u64, &between)?;
+                }
+                Ok(())
             }
             Self::Upload { from, to, bytes } => {
                 // SAFETY: the host buffer has that many bytes and is kept until the fence behind this has
@@ -225,9 +308,42 @@ impl Work {
     }
 }
 
+fn fill(
+    machine: &mut Machine,
+    address: u64,
+    bytes: u64,
+    byte: u8,
+) -> Result<(), baton_emulator::Error> {
+    const CHUNK: u64 = 64 * 1024;
+    let chunk = vec![byte; bytes.min(CHUNK) as usize];
+    let mut done = 0;
+    while done < bytes {
+        let part = &chunk[..(bytes - done).min(CHUNK) as usize];
+        machine.write(address + done, part)?;
+        done += part.len() as u64;
+    }
+    Ok(())
+}
+
+/// The report of a launch that was waited for.
+struct EmulatorReport(Arc<Slot>);
+
+impl Report for EmulatorReport {
+    fn take(self: Box<Self>) -> Result<LaunchReport, Error> {
+        let ended = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match ended {
+            Some(ended) => Ok(ended?),
+            None => Err(Error::Driver {
+                doing: "launching a kernel on the emulator".into(),
+                reason: "it has not been run".into(),
+            }),
+        }
+    }
+}
+
 impl EmulatorQueue {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let id = shared.state().streams.open();
+    pub(super) fn new(shared: Arc<Shared>, want: Want) -> Self {
+        let id = shared.state().streams.open(want);
         Self { shared, id }
     }
 
@@ -244,16 +360,43 @@ impl EmulatorQueue {
         });
         Ok(())
     }
+
+    fn push_launch(
+        &self,
+        kernel: &dyn Kernel,
+        grid: Grid,
+        call: &Call<'_>,
+        slot: Option<Arc<Slot>>,
+    ) -> Result<(), Error> {
+        let EmulatedKernel(program) = own(kernel)?;
+        let launch = Box::new(super::description(grid, call));
+        self.push(Work::Launch(Arc::clone(program), launch, slot))
+    }
 }
 
 impl Queue for EmulatorQueue {
-    fn launch(&self, module: &Arc<Loaded>, grid: Grid, call: &Call<'_>) -> Result<(), Error> {
-        let Loaded::Emulator(module) = &**module else { return Err(Error::foreign_module(call)) };
-        self.push(Work::Launch(module.program(), Box::new(super::description(grid, call))))
+    fn launch(&self, kernel: &dyn Kernel, grid: Grid, call: &Call<'_>) -> Result<(), Error> {
+        self.push_launch(kernel, grid, call, None)
+    }
+
+    fn launch_reported(
+        &self,
+        kernel: &dyn Kernel,
+        grid: Grid,
+        call: &Call<'_>,
+    ) -> Result<Box<dyn Report>, Error> {
+        let slot = Arc::new(Slot::default());
+        self.push_launch(kernel, grid, call, Some(Arc::clone(&slot)))?;
+        Ok(Box::new(EmulatorReport(slot)))
     }
 
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), Error> {
-        self.push(Work::Copy { from, to, bytes })
+        let (pitch, height) = (bytes, 1);
+        self.copy_rows(Rows { from, from_pitch: pitch, to, to_pitch: pitch, width: bytes, height })
+    }
+
+    fn copy_rows(&self, rows: Rows) -> Result<(), Error> {
+        self.push(Work::Copy(rows))
     }
 
     fn upload(&self, from: HostAddress, to: u64, bytes: usize) -> Result<(), Error> {
@@ -269,16 +412,25 @@ impl Queue for EmulatorQueue {
     }
 
     fn alloc(&self, bytes: usize) -> Result<u64, Error> {
-        let bytes = (bytes as u64).max(1);
-        Ok(self.shared.state().machine.alloc(bytes, ALIGNMENT).map_err(Box::new)?)
+        let room = self.shared.state().machine.alloc((bytes as u64).max(1), ALIGNMENT);
+        room.map_err(|error| Error::OutOfMemory {
+            bytes: bytes as u64,
+            device: super::NAME.into(),
+            reason: error.to_string(),
+        })
     }
 
     fn free(&self, address: u64) -> Result<(), Error> {
         self.push(Work::Free(address))
     }
 
-    fn wait(&self, point: &Point) -> Result<(), Error> {
-        let Point::Emulator(completion) = point else { return Err(Error::ForeignFence) };
+    fn callback(&self, callback: Callback) -> Result<(), Error> {
+        self.with(|entries| entries.waiting.push_back(Entry::Callback(callback)));
+        Ok(())
+    }
+
+    fn wait(&self, event: &dyn Event) -> Result<(), Error> {
+        let completion: &Completion = own(event)?;
         if !Arc::ptr_eq(&completion.shared, &self.shared) {
             return Err(Error::ForeignFence);
         }
@@ -287,23 +439,23 @@ impl Queue for EmulatorQueue {
         Ok(())
     }
 
-    fn record(&self) -> Result<Point, Error> {
+    fn record(&self) -> Result<Arc<dyn Event>, Error> {
         let cell = Arc::new(Cell::new());
         let recorded = Arc::clone(&cell);
         self.with(|entries| entries.waiting.push_back(Entry::Record(recorded)));
-        Ok(Point::Emulator(Completion { cell, shared: Arc::clone(&self.shared) }))
+        Ok(Arc::new(Completion { cell, shared: Arc::clone(&self.shared) }))
     }
 
-    fn synchronize(&self) -> Result<Reports, Error> {
-        loop {
-            let mut state = self.shared.state();
-            let entries = state.streams.queues.entry(self.id).or_default();
-            if entries.waiting.is_empty() {
-                return Ok(std::mem::take(&mut entries.reports));
-            }
-            // A stream waits only for what was recorded before, so there is always a next piece.
-            state.step();
+    fn drain(&self) -> Result<(), Error> {
+        // A stream waits only for what was recorded before, so there is always a next piece.
+        while self.with(|entries| !entries.waiting.is_empty()) {
+            self.shared.step();
         }
+        Ok(())
+    }
+
+    fn reports(&self) -> StreamReport {
+        self.with(|entries| std::mem::take(&mut entries.reports))
     }
 
     fn begin_capture(&self) -> Result<(), Error> {
@@ -311,54 +463,62 @@ impl Queue for EmulatorQueue {
         Ok(())
     }
 
-    fn end_capture(&self) -> Result<Graph, Error> {
+    fn end_capture(&self) -> Result<Box<dyn Captured>, Error> {
         let works = self.with(|entries| entries.capture.take()).unwrap_or_default();
-        Ok(Graph::Emulator(Recording(works)))
+        Ok(Box::new(Recording(works)))
     }
 
-    fn launch_graph(&self, graph: &Graph) -> Result<(), Error> {
-        let Graph::Emulator(Recording(works)) = graph else { return Err(Error::ForeignFence) };
+    fn launch_graph(&self, graph: &dyn Captured) -> Result<(), Error> {
+        let Recording(works) = own(graph)?;
         self.with(|entries| entries.waiting.extend(works.iter().cloned().map(Entry::Work)));
         Ok(())
+    }
+
+    fn upload_graph(&self, graph: &dyn Captured) -> Result<(), Error> {
+        own::<Recording>(graph).map(drop)
     }
 }
 
 impl Drop for EmulatorQueue {
     fn drop(&mut self) {
         let mut state = self.shared.state();
-        let entries = state.streams.queues.entry(self.id).or_default();
-        entries.closed = true;
-        if entries.waiting.is_empty() {
-            state.streams.queues.remove(&self.id);
-        }
+        state.streams.queues.entry(self.id).or_default().closed = true;
+        state.streams.end_if_closed(self.id);
     }
 }
 
 /// A captured sequence of work.
-pub(crate) struct Recording(Vec<Work>);
+struct Recording(Vec<Work>);
+
+impl Captured for Recording {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EmulatorOptions;
-    use crate::device::Memory;
-    use crate::emulator::Emulator;
+    use crate::driver::Driver;
+    use crate::driver::emulator::Emulator;
+    use crate::options::EmulatorOptions;
+
+    fn finish(emulator: &Emulator) {
+        while emulator.shared.step() {}
+    }
 
     /// One stream fills, another copies. What the copy has got at the end.
     fn copied(seed: u64, ordered: bool) -> [u8; 4] {
         let emulator = Emulator::new(EmulatorOptions::default().with_seed(seed));
-        let (from, to) = (emulator.alloc(4).unwrap(), emulator.alloc(4).unwrap());
-        emulator.fill(from, 4, 1).unwrap();
-        let (writer, reader) = (emulator.stream(), emulator.stream());
+        let [writer, reader] = [(); 2].map(|()| emulator.queue(Want::default()).unwrap());
+        let (from, to) = (writer.alloc(4).unwrap(), writer.alloc(4).unwrap());
+        writer.fill(from, 4, 1).unwrap();
+        finish(&emulator);
         writer.fill(from, 4, 2).unwrap();
         let written = writer.record().unwrap();
         if ordered {
-            reader.wait(&written).unwrap();
+            reader.wait(&*written).unwrap();
         }
         reader.copy(from, to, 4).unwrap();
-        emulator.finish();
+        finish(&emulator);
         let mut bytes = [0; 4];
-        emulator.read(to, &mut bytes).unwrap();
+        emulator.shared.state().machine.read(to, &mut bytes).unwrap();
         bytes
     }
 
@@ -376,12 +536,12 @@ mod tests {
     #[test]
     fn a_stream_whose_queue_is_empty_leaves_nothing_behind() {
         let emulator = Emulator::new(EmulatorOptions::default());
-        let address = emulator.alloc(4).unwrap();
-        let (idle, busy) = (emulator.stream(), emulator.stream());
+        let [idle, busy] = [(); 2].map(|()| emulator.queue(Want::default()).unwrap());
+        let address = busy.alloc(4).unwrap();
         busy.fill(address, 4, 1).unwrap();
         drop((idle, busy));
         assert_eq!(emulator.shared.state().streams.queues.len(), 1);
-        emulator.finish();
+        finish(&emulator);
         assert!(emulator.shared.state().streams.queues.is_empty());
     }
 }

@@ -1,26 +1,48 @@
 //! One piece of work, described before a stream is given it or a capture puts it down.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use baton::launch::DeviceValue;
+use baton::launch::{Call, DeviceValue};
 
-use super::arguments::{Arguments, KernelTaking, Touched};
-use super::capture;
-use super::queue::{HostAddress, Queue};
-use crate::launch::{self, Grid};
+use crate::arguments::{Arguments, Before, KernelTaking};
+use crate::buffer::Buffer;
+use crate::check;
+use crate::device::Device;
+use crate::driver::Queue;
+use crate::error::Error;
+use crate::grid::Grid;
+use crate::lane::Giver;
 use crate::memory::{Allocation, Resource};
+use crate::module::Module;
+use crate::pinned::Pinned;
 use crate::reservation::Access;
-use crate::{Buffer, Device, Error, Module, Pinned};
 
-pub(super) struct Operation<'w> {
-    /// What it touches, and how. It is kept until the work has been given to the device.
-    pub touched: Vec<(Arc<dyn Resource>, Access)>,
+/// What work touches, and how.
+pub(crate) type Touching = Vec<(Arc<dyn Resource>, Access)>;
+
+pub(crate) struct Operation<'w> {
+    /// It is kept until the work has been given to the device.
+    pub touched: Touching,
     pub label: Cow<'static, str>,
     pub work: Work<'w>,
 }
 
-type Work<'w> = Box<dyn FnOnce(&dyn Queue) -> Result<(), Error> + 'w>;
+type Work<'w> = Box<dyn FnOnce(&Giver<'_>) -> Result<(), Error> + 'w>;
+
+/// What a call's kernel touches, as the owners of its memory say.
+pub(crate) fn touched_by(call: &Call<'_>) -> Result<Touching, Error> {
+    let touched = call.touched().iter().map(|(what, writes)| {
+        let allocation: Result<Arc<Allocation>, Arc<dyn Any + Send + Sync>> =
+            Arc::clone(what).downcast();
+        // Only this library's buffers lend this library's memory, and they add nothing else.
+        let allocation = allocation.map_err(|_| Error::ForeignBuffer { doing: "launching" })?;
+        let access = if writes { Access::Write } else { Access::Read };
+        Ok((allocation as Arc<dyn Resource>, access))
+    });
+    touched.collect()
+}
 
 impl<'w> Operation<'w> {
     pub fn launch<'a: 'w, Hosts, K: KernelTaking<'a, Hosts>, A: Arguments<'a, Hosts>>(
@@ -30,30 +52,26 @@ impl<'w> Operation<'w> {
         kernel: K,
         arguments: A,
     ) -> Result<Self, Error> {
-        let mut touched = Touched::default();
-        let call = kernel.call(arguments.resolve(&mut touched));
-        let name = call.kernel();
-        launch::check(device, module, grid, &call)
-            .map_err(|problem| Error::BadLaunch { kernel: name, problem })?;
-        let code = Arc::clone(&module.code);
-        let loaded = Arc::clone(code.loaded());
-        touched.resources.push((code, Access::Keep));
-        let Touched { resources, zeroes } = touched;
-        let work = move |queue: &dyn Queue| {
-            let launch = || {
-                for &(address, bytes) in zeroes.iter().filter(|(_, bytes)| *bytes > 0) {
-                    queue.fill(address, bytes, 0)?;
-                }
-                queue.launch(&loaded, grid, &call)
-            };
-            launch().inspect_err(|_| {
-                // A launch that fails commits nothing, so nothing of it may be on its way.
-                if !zeroes.is_empty() && !capture::is_going_on() {
-                    let _ = queue.synchronize();
-                }
-            })
+        let mut before = Before::default();
+        let call = kernel.call(arguments.resolve(&mut before));
+        let kernel = check::ready(device, module, grid, &call)?;
+        let mut touched = touched_by(&call)?;
+        // What is zeroed first has new contents, whatever became of the old.
+        touched.extend(
+            before
+                .zeroes
+                .iter()
+                .map(|(words, _)| (Arc::clone(words) as Arc<dyn Resource>, Access::Overwrite)),
+        );
+        touched.push((Arc::clone(&module.code) as Arc<dyn Resource>, Access::Keep));
+        let label = call.kernel().into();
+        let work = move |giver: &Giver<'_>| {
+            for (words, bytes) in before.zeroes.iter().filter(|(_, bytes)| *bytes > 0) {
+                giver.give(|queue| queue.fill(words.address(), *bytes, 0))?;
+            }
+            giver.give(|queue| queue.launch(&*kernel, grid, &call))
         };
-        Ok(Self { touched: resources, label: name.into(), work: Box::new(work) })
+        Ok(Self { touched, label, work: Box::new(work) })
     }
 
     pub fn copy<T: DeviceValue>(
@@ -86,7 +104,7 @@ impl<'w> Operation<'w> {
     ) -> Result<Self, Error> {
         own(device, [from.device(), to.device()], "copying to the device")?;
         same_length(from.len(), to.len())?;
-        let (source, destination) = (HostAddress(from.allocation.address()), to.address());
+        let (source, destination) = (from.allocation.address(), to.address());
         let bytes = to.bytes();
         let touched = vec![
             (Arc::clone(&from.allocation) as Arc<dyn Resource>, Access::Read),
@@ -104,7 +122,7 @@ impl<'w> Operation<'w> {
     ) -> Result<Self, Error> {
         own(device, [from.device(), to.device()], "copying from the device")?;
         same_length(from.len(), to.len())?;
-        let (source, destination) = (from.address(), HostAddress(to.allocation.address()));
+        let (source, destination) = (from.address(), to.allocation.address());
         let bytes = from.bytes();
         let touched = vec![
             touch(from, Access::Read),
@@ -122,13 +140,16 @@ impl<'w> Operation<'w> {
         bytes: usize,
         work: impl FnOnce(&dyn Queue) -> Result<(), Error> + 'w,
     ) -> Self {
-        let work: Work<'w> = if bytes == 0 { Box::new(|_| Ok(())) } else { Box::new(work) };
+        let work: Work<'w> = match bytes {
+            0 => Box::new(|_| Ok(())),
+            _ => Box::new(move |giver| giver.give(work)),
+        };
         Self { touched, label: label.into(), work }
     }
 }
 
 fn touch<T>(buffer: &Buffer<T>, access: Access) -> (Arc<dyn Resource>, Access) {
-    let allocation: Arc<Allocation> = Arc::clone(&buffer.allocation);
+    let allocation: Arc<Allocation> = Arc::clone(buffer.allocation());
     (allocation, access)
 }
 
