@@ -16,27 +16,28 @@ use crate::error::Error;
 use crate::memory::Allocation;
 use crate::sync_buffer::SyncBuffer;
 use crate::tensor_map::{Matrix, StoredMap, Tiles};
+use crate::view::{Readable, View, ViewMut, Writable};
 
-/// A buffer that a kernel reads. Made by [`read`].
+/// A buffer, or a part of one, that a kernel reads. Made by [`read`].
 #[derive(Debug)]
-pub struct Read<'a, T>(&'a Buffer<T>);
+pub struct Read<'a, T>(View<'a, T>);
 
-/// A buffer that a kernel may write. Made by [`write()`].
+/// A buffer, or a part of one, that a kernel may write. Made by [`write()`].
 #[derive(Debug)]
-pub struct Write<'a, T>(&'a mut Buffer<T>);
+pub struct Write<'a, T>(ViewMut<'a, T>);
 
 /// The words of a protocol, zeroed for the launch. Made by [`zeroed`].
 #[derive(Debug)]
 pub struct Zeroed<'a, const N: usize>(&'a mut SyncBuffer<N>);
 
-/// The kernel reads `buffer`: it waits for those that write it.
-pub fn read<T: DeviceValue>(buffer: &Buffer<T>) -> Read<'_, T> {
-    Read(buffer)
+/// The kernel reads `memory`, a buffer or a view of one: it waits for those that write the buffer.
+pub fn read<M: Readable>(memory: &M) -> Read<'_, M::Value> {
+    Read(memory.view())
 }
 
-/// The kernel may read and write `buffer`: it waits for those that read or write it.
-pub fn write<T: DeviceValue>(buffer: &mut Buffer<T>) -> Write<'_, T> {
-    Write(buffer)
+/// The kernel may read and write `memory`, a buffer or a view of one: it waits for those that read or write the buffer.
+pub fn write<M: Writable>(memory: &mut M) -> Write<'_, M::Value> {
+    Write(memory.view_mut())
 }
 
 /// The kernel loads tiles of the matrix in `buffer`. See [`Buffer::tensor_map`].
@@ -95,7 +96,7 @@ impl<'a, T: DeviceValue> Argument<'a, DeviceSlice<'a, T>> for Read<'a, T> {
 impl<T> sealed::Sealed for Write<'_, T> {}
 impl<'a, T: DeviceValue> Argument<'a, DeviceSliceMut<'a, T>> for Write<'a, T> {
     fn resolve(self, _before: &mut Before) -> DeviceSliceMut<'a, T> {
-        self.0.as_arg_mut()
+        self.0.into_arg()
     }
 }
 

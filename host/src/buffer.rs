@@ -237,6 +237,10 @@ impl<T> Buffer<T> {
         &self.memory
     }
 
+    pub(crate) fn lender(&self) -> &Lender {
+        &self.memory
+    }
+
     /// Where it begins in the device's address space.
     pub(crate) fn address(&self) -> u64 {
         self.allocation().address()

@@ -211,9 +211,29 @@ pub enum Error {
         doing: &'static str,
     },
 
+    /// A part of a buffer that it does not have.
+    #[error("elements {first} to {end} are no range of the {len} that there are")]
+    OutOfRange {
+        /// Where the range begins.
+        first: usize,
+        /// Where it ends.
+        end: usize,
+        /// Elements of what it is a range of.
+        len: usize,
+    },
+
+    /// What this device has no meaning for.
+    #[error("{what}: {device} has no such thing; the program needs a GPU for it")]
+    Unsupported {
+        /// What was to be done.
+        what: &'static str,
+        /// The device.
+        device: String,
+    },
+
     /// A copy between buffers whose lengths differ.
     #[error(
-        "the buffers have {from} and {to} elements: copies are of the whole buffer, so the lengths must be equal"
+        "the buffers have {from} and {to} elements: copies are of all of both, so the lengths must be equal: copy a part with `slice`"
     )]
     BufferLengths {
         /// Elements of the source.
@@ -242,7 +262,7 @@ pub enum Error {
 
     /// A copy between host and device where the lengths differ.
     #[error(
-        "the buffer has {buffer} elements and the host slice {host}: copies are of the whole buffer"
+        "the buffer has {buffer} elements and the host slice {host}: copies are of all of both; copy a part with `slice`"
     )]
     LengthMismatch {
         /// Elements of the buffer.
@@ -266,6 +286,17 @@ pub enum Error {
         len: usize,
         /// What to do about it.
         hint: &'static str,
+    },
+
+    /// A copy between matrices of different shapes.
+    #[error(
+        "the matrices have {from:?} and {to:?} rows and columns: a copy is of all of both, so they must be equal"
+    )]
+    MatrixShapes {
+        /// Rows and columns of the source.
+        from: (u64, u64),
+        /// Rows and columns of the destination.
+        to: (u64, u64),
     },
 
     /// A tensor that its buffer cannot hold.

@@ -12,7 +12,6 @@ use std::marker::PhantomData;
 use baton::launch::DeviceValue;
 
 use crate::arguments::{Arguments, KernelTaking};
-use crate::buffer::Buffer;
 use crate::capturing;
 use crate::device::Device;
 use crate::driver::{Captured, Queue};
@@ -25,6 +24,8 @@ use crate::module::Module;
 use crate::operation::{Operation, Touching};
 use crate::reservation::{Access, Reservation};
 use crate::stream::Stream;
+use crate::tensor_map::Matrix;
+use crate::view::{Readable, Writable};
 
 /// A capture that goes on. What it is given is put down.
 pub struct Capture<'s> {
@@ -54,15 +55,26 @@ impl Capture<'_> {
     /// Puts down a copy. See [`Stream::copy`].
     pub fn copy<T: DeviceValue>(
         &mut self,
-        from: &Buffer<T>,
-        to: &mut Buffer<T>,
+        from: &impl Readable<Value = T>,
+        to: &mut impl Writable<Value = T>,
     ) -> Result<(), Error> {
-        self.put(Operation::copy(self.stream.device(), from, to)?)
+        self.put(Operation::copy(self.stream.device(), from.view(), to.view_mut())?)
+    }
+
+    /// Copies the rows of a matrix, each with a pitch of its own on both sides; what is between the rows of `to` stays.
+    /// See [`Stream::copy_matrix`].
+    pub fn copy_matrix<T: DeviceValue>(
+        &mut self,
+        (from, source): (&impl Readable<Value = T>, Matrix),
+        (to, destination): (&mut impl Writable<Value = T>, Matrix),
+    ) -> Result<(), Error> {
+        let (from, to) = ((from.view(), source), (to.view_mut(), destination));
+        self.put(Operation::copy_matrix(self.stream.device(), from, to)?)
     }
 
     /// Puts down a fill. See [`Stream::fill`].
-    pub fn fill<T: DeviceValue>(&mut self, buffer: &mut Buffer<T>, byte: u8) -> Result<(), Error> {
-        self.put(Operation::fill(self.stream.device(), buffer, byte)?)
+    pub fn fill(&mut self, memory: &mut impl Writable, byte: u8) -> Result<(), Error> {
+        self.put(Operation::fill(self.stream.device(), memory.view_mut(), byte)?)
     }
 
     fn put(&mut self, operation: Operation<'_>) -> Result<(), Error> {

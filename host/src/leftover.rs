@@ -23,10 +23,10 @@ pub(crate) struct Leftovers(Mutex<VecDeque<(Leftover, Vec<StreamFence>)>>);
 pub(crate) fn pending(reservation: &Reservation<StreamFence>) -> Vec<StreamFence> {
     if capturing::is_held_back() {
         let known = reservation.lock();
-        let fences = known.iter(Usages::ALL).map(|(fence, _)| fence);
+        let fences = known.iter(Usages::all()).map(|(fence, _)| fence);
         fences.filter(|fence| fence.status() == Status::Pending).collect()
     } else {
-        reservation.fences(Usages::ALL).into_iter().map(|(fence, _)| fence).collect()
+        reservation.fences(Usages::all()).into_iter().map(|(fence, _)| fence).collect()
     }
 }
 

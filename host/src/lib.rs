@@ -68,6 +68,7 @@ mod sync;
 mod sync_buffer;
 mod tensor_map;
 mod transfer;
+mod view;
 
 pub use arguments::{
     Argument, Arguments, KernelTaking, Read, Write, Zeroed, read, read_tiles, write, write_tiles,
@@ -91,3 +92,4 @@ pub use report::{Hazards, LaunchReport, StreamReport};
 pub use stream::Stream;
 pub use sync_buffer::SyncBuffer;
 pub use tensor_map::{EncodedMap, Im2col, Matrix, StoredMap, Tiled, Tiles};
+pub use view::{Readable, View, ViewMut, Writable};

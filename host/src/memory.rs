@@ -104,7 +104,7 @@ impl Allocation {
     fn users(&self) -> Vec<StreamFence> {
         let known: Vec<StreamFence> = {
             let guard = self.reservation.lock();
-            let fences = guard.iter(Usages::ALL).map(|(fence, _)| fence);
+            let fences = guard.iter(Usages::all()).map(|(fence, _)| fence);
             fences.filter(|fence| fence.status() == Status::Pending).collect()
         };
         match known.windows(2).any(|pair| pair[0].context() != pair[1].context()) {

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use baton::launch::{Call, DeviceValue};
 
 use crate::arguments::{Arguments, Before, KernelTaking};
-use crate::buffer::Buffer;
 use crate::check;
 use crate::device::Device;
-use crate::driver::Queue;
+use crate::driver::{Queue, Rows};
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::lane::Giver;
@@ -18,6 +17,8 @@ use crate::memory::{Allocation, Resource};
 use crate::module::Module;
 use crate::pinned::Pinned;
 use crate::reservation::Access;
+use crate::tensor_map::Matrix;
+use crate::view::{View, ViewMut};
 
 /// What work touches, and how.
 pub(crate) type Touching = Vec<(Arc<dyn Resource>, Access)>;
@@ -76,40 +77,67 @@ impl<'w> Operation<'w> {
 
     pub fn copy<T: DeviceValue>(
         device: &Device,
-        from: &Buffer<T>,
-        to: &mut Buffer<T>,
+        from: View<'_, T>,
+        to: ViewMut<'_, T>,
     ) -> Result<Self, Error> {
         own(device, [from.device(), to.device()], "copying")?;
         same_length(from.len(), to.len())?;
         let (source, destination, bytes) = (from.address(), to.address(), from.bytes());
-        let touched = vec![touch(from, Access::Read), touch(to, Access::Overwrite)];
+        let touched = vec![reads(&from), writes(&to)];
         Ok(Self::bytes(touched, "copy", bytes, move |queue| queue.copy(source, destination, bytes)))
+    }
+
+    /// What is between the rows of the destination stays.
+    pub fn copy_matrix<T: DeviceValue>(
+        device: &Device,
+        (from, source): (View<'_, T>, Matrix),
+        (to, destination): (ViewMut<'_, T>, Matrix),
+    ) -> Result<Self, Error> {
+        own(device, [from.device(), to.device()], "copying")?;
+        source.fits(from.len())?;
+        destination.fits(to.len())?;
+        let shape = |matrix: Matrix| (matrix.rows, matrix.cols);
+        if shape(source) != shape(destination) {
+            return Err(Error::MatrixShapes { from: shape(source), to: shape(destination) });
+        }
+        // Both fit their buffers, whose bytes have been counted.
+        let bytes = |values: u64| values as usize * size_of::<T>();
+        let rows = Rows {
+            from: from.address(),
+            from_pitch: bytes(source.pitch),
+            to: to.address(),
+            to_pitch: bytes(destination.pitch),
+            width: bytes(source.cols),
+            height: source.rows as usize,
+        };
+        let allocation = Arc::clone(to.allocation());
+        let touched = vec![reads(&from), (allocation as Arc<dyn Resource>, Access::Write)];
+        let some = rows.width * rows.height;
+        Ok(Self::bytes(touched, "copy of rows", some, move |queue| queue.copy_rows(rows)))
     }
 
     pub fn fill<T: DeviceValue>(
         device: &Device,
-        buffer: &mut Buffer<T>,
+        memory: ViewMut<'_, T>,
         byte: u8,
     ) -> Result<Self, Error> {
-        own(device, [buffer.device()], "filling")?;
-        let (address, bytes) = (buffer.address(), buffer.bytes());
-        let touched = vec![touch(buffer, Access::Overwrite)];
+        own(device, [memory.device()], "filling")?;
+        let (address, bytes) = (memory.address(), memory.bytes());
+        let touched = vec![writes(&memory)];
         Ok(Self::bytes(touched, "fill", bytes, move |queue| queue.fill(address, bytes, byte)))
     }
 
     pub fn upload<T: DeviceValue>(
         device: &Device,
         from: &Pinned<T>,
-        to: &mut Buffer<T>,
+        to: ViewMut<'_, T>,
     ) -> Result<Self, Error> {
         own(device, [from.device(), to.device()], "copying to the device")?;
         same_length(from.len(), to.len())?;
         let (source, destination) = (from.allocation.address(), to.address());
         let bytes = to.bytes();
-        let touched = vec![
-            (Arc::clone(&from.allocation) as Arc<dyn Resource>, Access::Read),
-            touch(to, Access::Overwrite),
-        ];
+        let touched =
+            vec![(Arc::clone(&from.allocation) as Arc<dyn Resource>, Access::Read), writes(&to)];
         Ok(Self::bytes(touched, "upload", bytes, move |queue| {
             queue.upload(source, destination, bytes)
         }))
@@ -117,7 +145,7 @@ impl<'w> Operation<'w> {
 
     pub fn download<T: DeviceValue>(
         device: &Device,
-        from: &Buffer<T>,
+        from: View<'_, T>,
         to: &mut Pinned<T>,
     ) -> Result<Self, Error> {
         own(device, [from.device(), to.device()], "copying from the device")?;
@@ -125,7 +153,7 @@ impl<'w> Operation<'w> {
         let (source, destination) = (from.address(), to.allocation.address());
         let bytes = from.bytes();
         let touched = vec![
-            touch(from, Access::Read),
+            reads(&from),
             (Arc::clone(&to.allocation) as Arc<dyn Resource>, Access::Overwrite),
         ];
         Ok(Self::bytes(touched, "download", bytes, move |queue| {
@@ -148,9 +176,14 @@ impl<'w> Operation<'w> {
     }
 }
 
-fn touch<T>(buffer: &Buffer<T>, access: Access) -> (Arc<dyn Resource>, Access) {
-    let allocation: Arc<Allocation> = Arc::clone(buffer.allocation());
-    (allocation, access)
+fn reads<T>(memory: &View<'_, T>) -> (Arc<dyn Resource>, Access) {
+    let allocation: Arc<Allocation> = Arc::clone(memory.allocation());
+    (allocation, Access::Read)
+}
+
+fn writes<T: DeviceValue>(memory: &ViewMut<'_, T>) -> (Arc<dyn Resource>, Access) {
+    let allocation: Arc<Allocation> = Arc::clone(memory.allocation());
+    (allocation, memory.overwrites())
 }
 
 fn own<const N: usize>(

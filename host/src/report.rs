@@ -48,6 +48,7 @@ pub struct Hazards {
 }
 
 impl Hazards {
+    #[cfg_attr(not(feature = "emulator"), expect(dead_code, reason = "a GPU finds none"))]
     pub(crate) fn extend(&mut self, hazards: impl IntoIterator<Item = Hazard>) {
         self.list.extend(hazards);
     }

@@ -39,6 +39,8 @@ use crate::operation::Operation;
 use crate::pinned::Pinned;
 use crate::report::StreamReport;
 use crate::reservation::{Access, ContextId, Waited};
+use crate::tensor_map::Matrix;
+use crate::view::{Readable, Writable};
 
 /// An order of work on a device. Made by [`Device::stream`].
 ///
@@ -115,40 +117,46 @@ impl Stream {
         self.give(Operation::launch(&self.device, module, grid.into(), kernel, arguments)?)
     }
 
-    /// Copies all of `from` to `to`, which must have as many elements.
+    /// Copies all of `from` to `to`, which must have as many elements: buffers, or parts of them.
     pub fn copy<T: DeviceValue>(
         &self,
-        from: &Buffer<T>,
-        to: &mut Buffer<T>,
+        from: &impl Readable<Value = T>,
+        to: &mut impl Writable<Value = T>,
     ) -> Result<StreamFence, Error> {
-        self.give(Operation::copy(&self.device, from, to)?)
+        self.give(Operation::copy(&self.device, from.view(), to.view_mut())?)
     }
 
-    /// Sets every byte.
-    pub fn fill<T: DeviceValue>(
+    /// Copies the rows of a matrix, each with a pitch of its own on both sides; what is between the rows of `to` stays.
+    pub fn copy_matrix<T: DeviceValue>(
         &self,
-        buffer: &mut Buffer<T>,
-        byte: u8,
+        (from, source): (&impl Readable<Value = T>, Matrix),
+        (to, destination): (&mut impl Writable<Value = T>, Matrix),
     ) -> Result<StreamFence, Error> {
-        self.give(Operation::fill(&self.device, buffer, byte)?)
+        let (from, to) = ((from.view(), source), (to.view_mut(), destination));
+        self.give(Operation::copy_matrix(&self.device, from, to)?)
+    }
+
+    /// Sets every byte of a buffer, or of a part of one.
+    pub fn fill(&self, memory: &mut impl Writable, byte: u8) -> Result<StreamFence, Error> {
+        self.give(Operation::fill(&self.device, memory.view_mut(), byte)?)
     }
 
     /// Copies all of `from` to the device.
     pub fn upload<T: DeviceValue>(
         &self,
         from: &Pinned<T>,
-        to: &mut Buffer<T>,
+        to: &mut impl Writable<Value = T>,
     ) -> Result<StreamFence, Error> {
-        self.give(Operation::upload(&self.device, from, to)?)
+        self.give(Operation::upload(&self.device, from, to.view_mut())?)
     }
 
     /// Copies all of `from` to the host.
     pub fn download<T: DeviceValue>(
         &self,
-        from: &Buffer<T>,
+        from: &impl Readable<Value = T>,
         to: &mut Pinned<T>,
     ) -> Result<StreamFence, Error> {
-        self.give(Operation::download(&self.device, from, to)?)
+        self.give(Operation::download(&self.device, from.view(), to)?)
     }
 
     /// Room for `len` values with whatever bytes were there, in the order of this stream: others wait

@@ -221,7 +221,7 @@ fn n33_the_streams_of_two_threads_are_two_contexts() {
         let use_it = || {
             let stream = device.thread_stream().unwrap();
             assert_eq!(device.thread_stream().unwrap().context(), stream.context());
-            let fence = stream.fill(&mut data.lock().unwrap(), 1).unwrap();
+            let fence = stream.fill(&mut *data.lock().unwrap(), 1).unwrap();
             assert_eq!(fence.context(), stream.context());
             stream.context()
         };

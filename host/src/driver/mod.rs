@@ -81,6 +81,7 @@ pub enum WaitPolicy {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Want {
     /// Greater goes first, 0 is usual; a device that has no such priority takes its nearest.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "an emulator's seed chooses"))]
     pub priority: i32,
     /// A piece of work that fails does not keep those behind it from being done: each piece is of another owner.
     pub isolated: bool,

@@ -54,7 +54,7 @@ impl<F: Fence> List<F> {
 
     /// The slots that a query for `usages` sees, the signalled ones included.
     pub fn seen_by(&self, usages: Usages) -> impl Iterator<Item = &Slot<F>> {
-        self.slots.iter().filter(move |slot| usages.contains(slot.usage))
+        self.slots.iter().filter(move |slot| usages.has(slot.usage))
     }
 
     /// Makes room for `more` fences. A list that has to grow drops the signalled ones.

@@ -33,6 +33,19 @@ impl Matrix {
         Self { pitch, ..self }
     }
 
+    /// Refuses a matrix that memory of so many elements does not hold.
+    pub(crate) fn fits(self, len: usize) -> Result<(), Error> {
+        let Matrix { rows, cols, pitch } = self;
+        let refuse = |hint| Error::MatrixDoesNotFit { rows, cols, pitch, len, hint };
+        if pitch < cols {
+            return Err(refuse(": the pitch is less than a row"));
+        }
+        match self.span() {
+            Some(span) if span <= len as u64 => Ok(()),
+            _ => Err(refuse("")),
+        }
+    }
+
     /// Elements from the first to the last, gaps included; `None` if they are too many to count.
     fn span(self) -> Option<u64> {
         match self.rows {
@@ -66,13 +79,7 @@ impl<T: Element> Buffer<T> {
         writes: bool,
     ) -> Result<TensorMap<'_, Tile, A>, Error> {
         let Matrix { rows, cols, pitch } = matrix;
-        let refuse = |hint| Error::MatrixDoesNotFit { rows, cols, pitch, len: self.len(), hint };
-        if pitch < cols {
-            return Err(refuse(": the pitch is less than a row"));
-        }
-        if matrix.span().is_none_or(|span| span > self.len() as u64) {
-            return Err(refuse(""));
-        }
+        matrix.fits(self.len())?;
 
         let refuse = |reason| Error::BadTensorMap {
             what: format!(

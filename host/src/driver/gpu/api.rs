@@ -110,6 +110,26 @@ functions! {
     cuMemsetD8Async(address: CUdeviceptr, byte: u8, bytes: usize, stream: CUstream);
 }
 
+impl Api {
+    /// The driver's words for a code. One that it does not know either is a number.
+    pub(super) fn text(&self, code: Code) -> String {
+        let (mut name, mut text) = (std::ptr::null(), std::ptr::null());
+        let number = code.number();
+        // SAFETY: both write a pointer to a local; a code that the driver does not know is an error of theirs.
+        let said = unsafe {
+            self.cuGetErrorName(number, &mut name)
+                .and_then(|()| self.cuGetErrorString(number, &mut text))
+        };
+        if said.is_err() || name.is_null() || text.is_null() {
+            return format!("error {number}");
+        }
+        // SAFETY: the driver's texts end in a zero and live as long as it does.
+        let [name, text] =
+            unsafe { [name, text].map(|text| CStr::from_ptr(text).to_string_lossy()) };
+        format!("{text} ({name})")
+    }
+}
+
 /// The driver's version from which on everything here exists.
 const NEEDED: c_int = 12080;
 
@@ -149,9 +169,9 @@ fn look() -> Found {
         Ok(()) => Found::Api(api, usize::try_from(count).unwrap_or(0)),
         Err(code) if code.is_stub() => Found::Unusable(format!(
             "{}: the library is the stub that toolkits link against, not a driver; take its folder out of LD_LIBRARY_PATH",
-            code.text(&api)
+            api.text(code)
         )),
-        Err(code) => Found::Unusable(code.text(&api)),
+        Err(code) => Found::Unusable(api.text(code)),
     }
 }
 

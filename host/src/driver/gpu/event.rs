@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{CUevent, CUstream};
 
+use super::context::{Gpu, Handle, locked};
 use super::result::{Code, Meaning};
-use super::{Gpu, Handle, locked};
 use crate::driver::{Event, WaitPolicy};
 use crate::error::Error;
 use crate::reservation::{Failure, Status};

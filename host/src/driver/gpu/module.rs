@@ -12,7 +12,7 @@ use cudarc::driver::sys::{
     CUstream,
 };
 
-use super::Gpu;
+use super::context::Gpu;
 use super::result::Meaning;
 use crate::driver::{Code, Kernel};
 use crate::error::{BadLaunch, Error};
@@ -88,11 +88,11 @@ fn load_code(gpu: &Gpu, code: &[u8]) -> Result<CUmodule, String> {
         let said = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy);
         match said {
             Ok(said) if !said.trim().is_empty() => {
-                format!("{}: {}", code.text(gpu.api), said.trim())
+                format!("{}: {}", gpu.api.text(code), said.trim())
             }
             _ => match reason {
                 Error::DeviceLost { reason, .. } => reason,
-                _ => code.text(gpu.api),
+                _ => gpu.api.text(code),
             },
         }
     })

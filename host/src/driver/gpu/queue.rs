@@ -12,11 +12,13 @@ use std::time::Duration;
 use baton::launch::Call;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUgraphExec, CUmemorytype, CUstream};
 
+use super::context::{Gpu, Handle, locked};
 use super::event::{self, GpuEvent};
 use super::module::GpuKernel;
 use super::result::Code;
-use super::{Gpu, Handle, locked, own};
-use crate::driver::{Captured, Entered, Event, HostAddress, Kernel, Queue, Report, Rows, Want};
+use crate::driver::{
+    Captured, Entered, Event, HostAddress, Kernel, Queue, Report, Rows, Want, own,
+};
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::report::{LaunchReport, StreamReport};

@@ -1,9 +1,7 @@
 //! What the driver's result codes mean.
 
-use std::ffi::{CStr, c_uint};
+use std::ffi::c_uint;
 use std::fmt;
-
-use super::api::Api;
 
 /// A code that is not success.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,21 +60,8 @@ impl Code {
         self.0 == 34
     }
 
-    /// The driver's words. A code that it does not know either is a number.
-    pub(super) fn text(self, api: &Api) -> String {
-        let (mut name, mut text) = (std::ptr::null(), std::ptr::null());
-        // SAFETY: both write a pointer to a local; a code that the driver does not know is an error of theirs.
-        let said = unsafe {
-            api.cuGetErrorName(self.0, &mut name)
-                .and_then(|()| api.cuGetErrorString(self.0, &mut text))
-        };
-        if said.is_err() || name.is_null() || text.is_null() {
-            return format!("error {}", self.0);
-        }
-        // SAFETY: the driver's texts end in a zero and live as long as it does.
-        let [name, text] =
-            unsafe { [name, text].map(|text| CStr::from_ptr(text).to_string_lossy()) };
-        format!("{text} ({name})")
+    pub(super) fn number(self) -> c_uint {
+        self.0
     }
 }
 

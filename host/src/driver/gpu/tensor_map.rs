@@ -7,7 +7,8 @@ use baton::launch::EncodedTensorMap;
 use baton_emulator::tensor_map::TensorMapDesc;
 use cudarc::driver::sys::CUtensorMap;
 
-use super::{Gpu, words};
+use super::context::Gpu;
+use super::words;
 
 pub(super) fn encode(gpu: &Gpu, map: &TensorMapDesc) -> Result<EncodedTensorMap, String> {
     let _entered = gpu.enter("encoding a tensor map").map_err(|error| error.to_string())?;
@@ -61,5 +62,5 @@ pub(super) fn encode(gpu: &Gpu, map: &TensorMapDesc) -> Result<EncodedTensorMap,
             )
         },
     };
-    result.map(|()| EncodedTensorMap(encoded.opaque)).map_err(|code| code.text(gpu.api))
+    result.map(|()| EncodedTensorMap(encoded.opaque)).map_err(|code| gpu.api.text(code))
 }
