@@ -8,9 +8,13 @@ mod stand_in;
 use std::thread;
 
 use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
-use baton_host::{Binary, Buffer, Device, Error, Image, KernelInfo, Module, Pinned, read, write};
+use baton_host::{
+    BadLaunch, Binary, Buffer, Device, Error, Image, KernelInfo, Matrix, Module, Pinned, Stream,
+    WaitPolicy, read, write,
+};
 use stand_in::{
-    Driver, allocations, asked, complete, current_context, fail, log, places, violations, with,
+    Driver, allocations, asked, complete, context_calls, contexts, current_context, fail, log,
+    places, violations, with,
 };
 
 static KERNELS: Image = Image {
@@ -389,5 +393,215 @@ fn f7_what_a_capture_forbids_is_refused_before_the_driver_is_asked() {
         });
         captured.unwrap().launch(&stream).unwrap();
         assert_eq!(b.to_vec().unwrap(), [1.0; 64]);
+    });
+}
+
+#[test]
+fn f8_a_grid_that_does_not_fit_at_once_is_said_so_by_both_devices() {
+    let test = "f8_a_grid_that_does_not_fit_at_once_is_said_so_by_both_devices";
+    with(Driver::StandIn, &[], test, || {
+        let (device, module) = gpu();
+        let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+        fail("cuLaunchKernelEx:720");
+        let call = scale(input.as_arg(), output.as_arg_mut(), 2.0);
+        let error = device.launch(&module, 1000, call).unwrap_err();
+        let Error::BadLaunch { problem, .. } = &error else { panic!("{error:?}") };
+        // 132 multiprocessors with two CTAs of 64 threads each.
+        let expected =
+            BadLaunch::NotCoResident { ctas: 1000, limit: 264, device: "Stand-in 0".into() };
+        assert_eq!(*problem, expected);
+    });
+}
+
+#[test]
+fn f9_what_a_launch_needs_is_looked_up_once() {
+    with(Driver::StandIn, &[], "f9_what_a_launch_needs_is_looked_up_once", || {
+        let (device, module) = gpu();
+        let [stream, other] = [(); 2].map(|()| device.stream().unwrap());
+        let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        let mut launch = |stream: &Stream| {
+            stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
+        };
+        launch(&stream);
+        launch(&other);
+        launch(&stream);
+        let before = context_calls();
+        let calls = asked(|| launch(&stream));
+        assert_eq!(calls.len(), 2, "the launch and its record: {calls:#?}");
+        assert!(calls[0].starts_with("launch grid") && calls[1].starts_with("record "));
+        assert_eq!(context_calls() - before, 3, "one is asked for, set, and put back");
+        // Where the context is current already, it is asked for and no more.
+        current_context(Some(0x1000));
+        let before = context_calls();
+        launch(&stream);
+        assert_eq!(context_calls() - before, 1);
+        // Behind other work, with its waits.
+        let calls = asked(|| launch(&other));
+        assert_eq!((calls.len(), count(&calls, "waits for")), (3, 1), "{calls:#?}");
+    });
+}
+
+#[test]
+fn f10_an_error_instead_of_a_parameter_is_an_error() {
+    with(Driver::StandIn, &[], "f10_an_error_instead_of_a_parameter_is_an_error", || {
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        fail("cuFuncGetParamInfo:500");
+        let mut launch =
+            || stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0));
+        let text = launch().unwrap_err().to_string();
+        assert!(text.contains("asking for the parameters of kernel `scale`"), "{text}");
+        // It is not remembered as an answer.
+        fail("");
+        launch().unwrap();
+    });
+}
+
+#[test]
+fn f11_a_list_of_devices_opens_none() {
+    with(Driver::StandIn, &[("STAND_IN_GPUS", "3")], "f11_a_list_of_devices_opens_none", || {
+        let list = Device::list();
+        assert_eq!((list.len(), contexts()), (4, 0));
+        assert_eq!(list[2].compute_capability, Some((9, 0)));
+        let _device = Device::gpu(2).unwrap();
+        assert_eq!(contexts(), 1);
+    });
+}
+
+#[test]
+fn f12_the_threads_context_is_what_it_was() {
+    with(Driver::StandIn, &[], "f12_the_threads_context_is_what_it_was", || {
+        let foreign = 0x9000;
+        let device = Device::gpu(0).unwrap();
+        current_context(Some(foreign));
+        let module = device.load(&KERNELS).unwrap();
+        let mut stream = device.stream().unwrap();
+        let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap();
+        let arguments = (read(&input), write(&mut output), 2.0);
+        stream.launch(&module, 1, scale, arguments).unwrap().synchronize().unwrap();
+        let mut graph = stream.capture(|capture| capture.copy(&input, &mut output)).unwrap();
+        graph.launch(&stream).unwrap();
+        assert_eq!(output.to_vec().unwrap(), [1.0; 64]);
+        fail("cuLaunchKernelEx:1");
+        stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap_err();
+        drop((graph, stream, input, output, module, device));
+        assert_eq!(current_context(None), foreign);
+        assert_eq!(violations(), "");
+    });
+}
+
+#[test]
+fn f15_how_threads_wait_can_be_chosen() {
+    with(Driver::StandIn, &[], "f15_how_threads_wait_can_be_chosen", || {
+        let device = Device::gpu(0).unwrap();
+        let stream = device.stream().unwrap();
+        let mut data = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        let mut wait = |policy| {
+            device.set_wait_policy(policy);
+            complete(true);
+            let fence = stream.fill(&mut data, 0).unwrap();
+            asked(|| fence.synchronize().unwrap())
+        };
+        let calls = wait(WaitPolicy::Block);
+        assert_eq!((count(&calls, "synchronize event"), calls.len()), (1, 1), "{calls:#?}");
+        for policy in [WaitPolicy::Spin, WaitPolicy::Yield] {
+            let calls = wait(policy);
+            assert_eq!((count(&calls, "query"), calls.len()), (1, 1), "{calls:#?}");
+        }
+    });
+}
+
+#[test]
+fn f17_why_a_library_will_not_do() {
+    let test = "f17_why_a_library_will_not_do";
+    for (version, expected) in [("12040", "CUDA 12.4"), ("13010", "incomplete")] {
+        with(Driver::Incomplete, &[("STAND_IN_VERSION", version)], test, || {
+            if std::env::var("STAND_IN_VERSION").is_ok_and(|said| said == version) {
+                let text = Device::gpu(0).unwrap_err().to_string();
+                assert!(text.contains("cuEventDestroy_v2") && text.contains(expected), "{text}");
+            }
+        });
+    }
+    // CUDA_ERROR_STUB_LIBRARY
+    with(Driver::StandIn, &[("STAND_IN_FAIL", "cuInit:34")], test, || {
+        if std::env::var("STAND_IN_FAIL").is_ok() {
+            let text = Device::gpu(0).unwrap_err().to_string();
+            assert!(text.contains("stub") && text.contains("LD_LIBRARY_PATH"), "{text}");
+        }
+    });
+}
+
+#[test]
+fn out_of_memory_waits_for_what_is_being_given_back_and_tries_again_once() {
+    let test = "out_of_memory_waits_for_what_is_being_given_back_and_tries_again_once";
+    with(Driver::StandIn, &[], test, || {
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
+        let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
+        drop(input);
+        fail("cuMemAllocAsync:2");
+        let calls = asked(|| {
+            let error = Buffer::<f32>::alloc(&device, 64).unwrap_err();
+            assert!(matches!(error, Error::OutOfMemory { bytes: 256, .. }), "{error:?}");
+            assert!(error.to_string().contains("drop buffers"), "{error}");
+        });
+        assert_eq!(count(&calls, "allocate on"), 2, "{calls:#?}");
+        assert!(count(&calls, "synchronize event") >= 1, "{calls:#?}");
+    });
+}
+
+#[test]
+fn parts_of_buffers_and_rows_of_matrices() {
+    with(Driver::StandIn, &[], "parts_of_buffers_and_rows_of_matrices", || {
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let mut data = Buffer::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
+        let (first, mut second) = data.split_at_mut(2).unwrap();
+        stream.launch(&module, 1, scale, (read(&first), write(&mut second), 10.0)).unwrap();
+        assert_eq!(data.to_vec().unwrap(), [1.0, 2.0, 10.0, 20.0]);
+        stream.fill(&mut data.slice_mut(..1).unwrap(), 0).unwrap();
+        assert_eq!(data.slice(..=2).unwrap().to_vec().unwrap(), [0.0, 2.0, 10.0]);
+
+        let mut square = Buffer::<f32>::zeroed(&device, 9).unwrap();
+        let from = (&data, Matrix::new(2, 2));
+        let to = (&mut square.slice_mut(4..).unwrap(), Matrix::new(2, 2).with_pitch(3));
+        stream.copy_matrix(from, to).unwrap();
+        let expected = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 10.0, 20.0];
+        assert_eq!(square.to_vec().unwrap(), expected);
+        assert_eq!(violations(), "");
+    });
+}
+
+#[test]
+fn callbacks_come_in_order_and_may_not_give_work() {
+    with(Driver::StandIn, &[], "callbacks_come_in_order_and_may_not_give_work", || {
+        let device = Device::gpu(0).unwrap();
+        let stream = device.stream().unwrap();
+        let mut data = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        let dropped = Buffer::<f32>::zeroed(&device, 64).unwrap();
+        let inside = device.clone();
+        stream.fill(&mut data, 0).unwrap();
+        stream
+            .call_back(move || {
+                let refused = Buffer::<f32>::alloc(&inside, 1).map(drop);
+                tell.send(matches!(refused, Err(Error::InCallback { .. }))).unwrap();
+                drop(dropped);
+            })
+            .unwrap();
+        assert!(told.try_recv().is_err(), "nothing has been waited for");
+        stream.synchronize().unwrap();
+        assert!(told.recv().unwrap());
+        drop((data, stream, device));
+        assert_eq!((allocations(), &*violations()), (0, ""));
     });
 }

@@ -884,8 +884,8 @@ unsafe extern "C" fn cuMemAllocAsync(
     bytes: usize,
     stream: *mut c_void,
 ) -> c_uint {
+    log(format!("allocate on {}", stream.addr()));
     in_context("cuMemAllocAsync", || {
-        log(format!("allocate on {}", stream.addr()));
         unsafe { allocate(address, bytes, Some(stream.addr()), false) }
     })
 }
