@@ -15,7 +15,7 @@ use crate::choice::{Choice, OVERRIDE};
 use crate::driver::emulator::{self, Emulator};
 #[cfg(feature = "gpu")]
 use crate::driver::gpu::{self, GpuDriver};
-use crate::driver::{Driver, WaitPolicy, Want};
+use crate::driver::{Driver, Queue, WaitPolicy, Want};
 use crate::error::Error;
 use crate::fence::StreamFence;
 use crate::image::Image;
@@ -242,11 +242,16 @@ impl Device {
     /// A new order of work, which is known as long as somebody keeps it.
     pub(crate) fn lane(&self, want: Want) -> Result<Arc<Lane>, Error> {
         self.0.driver.alive("making a stream")?;
-        let lane = Arc::new(Lane::new(&self.0.driver, want)?);
+        Ok(self.lane_of(self.0.driver.queue(want)?))
+    }
+
+    /// The order of a queue, which is known as long as somebody keeps it.
+    pub(crate) fn lane_of(&self, queue: Box<dyn Queue>) -> Arc<Lane> {
+        let lane = Arc::new(Lane::of(&self.0.driver, queue, false));
         let mut lanes = self.lanes();
         lanes.retain(|_, lane| lane.strong_count() > 0);
         lanes.insert(lane.context(), Arc::downgrade(&lane));
-        Ok(lane)
+        lane
     }
 
     /// Looks whether something can be given back.

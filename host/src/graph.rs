@@ -187,9 +187,9 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         if let Some(graph) = self.graph.take() {
-            // What it touches outlives it, because a launch that is going on uses that too.
-            let left = (graph, std::mem::take(&mut self.touched));
-            self.device.keep(Box::new(left), pending(&self.reservation));
+            // What it touches has the fences of its launches too, and goes its own way: it keeps the device, which keeps
+            // what is left over.
+            self.device.keep(Box::new(graph), pending(&self.reservation));
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::capturing;
@@ -83,7 +84,11 @@ impl<'q> Giver<'q> {
 
 impl Lane {
     pub fn new(driver: &Arc<dyn Driver>, want: Want) -> Result<Self, Error> {
-        let queue = driver.queue(want)?;
+        Ok(Self::of(driver, driver.queue(want)?, want.isolated))
+    }
+
+    /// The order of a queue.
+    pub fn of(driver: &Arc<dyn Driver>, queue: Box<dyn Queue>, isolated: bool) -> Self {
         let order = Order {
             next: 1,
             last: None,
@@ -91,13 +96,13 @@ impl Lane {
             progress: Arc::default(),
             captures: false,
         };
-        Ok(Self {
+        Self {
             context: ContextId::unique(),
             queue,
             driver: Arc::clone(driver),
-            isolated: want.isolated,
+            isolated,
             order: Mutex::new(order),
-        })
+        }
     }
 
     /// The id that its fences carry.
@@ -176,6 +181,21 @@ impl Lane {
         }
         self.driver.alive("waiting for another stream")?;
         self.order().wait(&*self.queue, fence)
+    }
+
+    /// The driver's handle.
+    pub fn raw(&self) -> Option<*mut c_void> {
+        self.queue.raw()
+    }
+
+    /// What the order is given from now on waits for an event that somebody else owns.
+    ///
+    /// # Safety
+    /// It is an event of the driver's that has not been destroyed.
+    pub unsafe fn wait_for_foreign(&self, event: *mut c_void) -> Result<(), Error> {
+        let _order = self.order();
+        // SAFETY: the caller's.
+        unsafe { self.queue.wait_foreign(event) }
     }
 
     /// The fence of what was given last.

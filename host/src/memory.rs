@@ -43,7 +43,7 @@ pub(crate) trait Resource: Any + Send + Sync {
 pub(crate) struct Allocation {
     device: Device,
     address: u64,
-    /// Whether a stream has given it back.
+    /// Whether a stream has given it back, or somebody else does.
     given_back: bool,
     /// Whose memory it is, if it is not its own.
     owner: Option<Arc<Allocation>>,
@@ -79,6 +79,13 @@ impl Allocation {
         Self { device: device.clone(), address, given_back: false, owner: None, reservation }
     }
 
+    /// Memory that somebody else frees.
+    pub fn foreign(device: &Device, address: u64) -> Self {
+        let mut memory = Self::at(device, address, Reservation::new());
+        memory.given_back = true;
+        memory
+    }
+
     /// The memory of `owner` with a reservation of its own.
     pub fn alias(owner: &Arc<Allocation>) -> Self {
         let mut alias = Self::at(&owner.device, owner.address, Reservation::new());
@@ -92,7 +99,7 @@ impl Allocation {
 
     /// Whether a stream can give it back in its order.
     pub fn is_of_a_pool(&self) -> bool {
-        self.owner.is_none() && self.device.driver().frees_in_order()
+        self.owner.is_none() && !self.given_back && self.device.driver().frees_in_order()
     }
 
     /// A stream has given it back.

@@ -95,6 +95,10 @@ impl Device {
 }
 
 impl Stream {
+    pub(crate) fn from_lane(device: &Device, lane: Arc<Lane>) -> Self {
+        Self { device: device.clone(), lane }
+    }
+
     /// Launches a kernel on `grid` CTAs.
     ///
     /// `kernel` is the function that `#[baton::kernel]` made for the host, and `arguments` are its

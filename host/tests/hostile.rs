@@ -605,3 +605,99 @@ fn callbacks_come_in_order_and_may_not_give_work() {
         assert_eq!((allocations(), &*violations()), (0, ""));
     });
 }
+
+#[test]
+fn what_another_library_owns_is_used_and_left_to_it() {
+    with(Driver::StandIn, &[], "what_another_library_owns_is_used_and_left_to_it", || {
+        // cudarc's stream, memory and event, all of the same primary context.
+        let context = cudarc::driver::CudaContext::new(0).unwrap();
+        let (theirs, beside) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+        let memory = theirs.clone_htod(&[1.0f32, 2.0, 3.0]).unwrap();
+        theirs.synchronize().unwrap();
+        let event = beside.record_event(None).unwrap();
+
+        let (device, module) = gpu();
+        let before = allocations();
+        let calls = asked(|| {
+            use cudarc::driver::DevicePtr;
+            // SAFETY: the stream is kept until the end, and so is its context, which is the primary one.
+            let stream = unsafe { device.foreign_stream(theirs.cu_stream().cast()) }.unwrap();
+            let (address, _read) = memory.device_ptr(&theirs);
+            // SAFETY: three values, which are kept until the end; nothing else accesses them.
+            let input = unsafe { device.foreign_buffer::<f32>(address, 3) }.unwrap();
+            // SAFETY: the event is kept until the end.
+            unsafe { stream.wait_for_foreign(event.cu_event().cast()) }.unwrap();
+            let mut output = Buffer::<f32>::zeroed(&device, 3).unwrap();
+            stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
+            assert_eq!(stream.as_raw().unwrap(), theirs.cu_stream().cast());
+            assert_eq!(output.to_vec().unwrap(), [2.0, 4.0, 6.0]);
+        });
+        // For the library's own, for the event, and for the device's own stream, which has filled the output.
+        assert_eq!((count(&calls, "destroy"), count(&calls, "1 waits for")), (0, 3), "{calls:#?}");
+        assert_eq!(count(&calls, "free"), 1, "ours: {calls:#?}");
+        assert!(allocations() >= before);
+
+        let emulator = Device::emulator(Default::default());
+        // SAFETY: neither is used.
+        let refused = unsafe {
+            [
+                emulator.foreign_stream(std::ptr::null_mut()).map(drop),
+                emulator.foreign_buffer::<f32>(0, 3).map(drop),
+            ]
+        };
+        for result in refused {
+            assert!(matches!(result, Err(Error::Unsupported { .. })), "{result:?}");
+        }
+    });
+}
+
+/// Runs a future on this thread, which sleeps until it is woken.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::sync::Arc::new(Unpark(thread::current())).into();
+    let mut future = std::pin::pin!(future);
+    loop {
+        let mut context = std::task::Context::from_waker(&waker);
+        match future.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(done) => return done,
+            std::task::Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn fences_are_futures_on_both_devices() {
+    with(Driver::StandIn, &[], "fences_are_futures_on_both_devices", || {
+        for device in [Device::gpu(0).unwrap(), Device::emulator(Default::default())] {
+            let streams = [(); 2].map(|()| device.stream().unwrap());
+            let mut data = Buffer::<f32>::zeroed(&device, 4).unwrap();
+            complete(false);
+            let done = block_on(async {
+                let mut last = None;
+                for stream in &streams {
+                    last = Some(stream.fill(&mut data, 0x3f)?);
+                }
+                // The driver becomes quick while the task sleeps.
+                thread::spawn(|| {
+                    thread::sleep(std::time::Duration::from_millis(20));
+                    complete(true);
+                });
+                last.unwrap().await
+            });
+            done.unwrap();
+        }
+        // What fails is told to the task.
+        let device = Device::gpu(0).unwrap();
+        let stream = device.stream().unwrap();
+        let fence = stream.record().unwrap();
+        complete(false);
+        fail("cuEventQuery:700");
+        let error = block_on(fence.into_future()).unwrap_err();
+        assert!(error.to_string().contains("cannot be used further"), "{error}");
+    });
+}

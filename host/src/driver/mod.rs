@@ -10,6 +10,7 @@ pub(crate) mod emulator;
 pub(crate) mod gpu;
 
 use std::any::Any;
+use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -41,6 +42,13 @@ pub(crate) trait Driver: Any + Send + Sync {
     fn load(&self, image: &Image) -> Result<(&'static Binary, Arc<dyn Code>), Error>;
 
     fn queue(&self, want: Want) -> Result<Box<dyn Queue>, Error>;
+    /// The order of a stream that somebody else owns.
+    ///
+    /// # Safety
+    /// It is one of this device's, and lives longer than the result.
+    unsafe fn foreign_queue(&self, _raw: *mut c_void) -> Result<Box<dyn Queue>, Error> {
+        Err(Error::Unsupported { what: "a stream of another library", device: self.name().into() })
+    }
     /// Whether [`Queue::free`] takes what [`Queue::alloc`] gave. If not, [`Driver::free`] does.
     fn frees_in_order(&self) -> bool;
     /// Gives memory back that nothing uses any more.
@@ -130,6 +138,17 @@ pub(crate) trait Queue: Any + Send + Sync {
     fn free(&self, address: u64) -> Result<(), Error>;
     fn callback(&self, callback: Box<dyn FnOnce() + Send>) -> Result<(), Error>;
 
+    /// The driver's handle.
+    fn raw(&self) -> Option<*mut c_void> {
+        None
+    }
+    /// What follows waits for an event that somebody else owns.
+    ///
+    /// # Safety
+    /// It is an event of the driver's that has not been destroyed.
+    unsafe fn wait_foreign(&self, _event: *mut c_void) -> Result<(), Error> {
+        Err(Error::ForeignFence)
+    }
     /// What follows waits for this event of another order.
     fn wait(&self, event: &dyn Event) -> Result<(), Error>;
     /// The event behind everything so far.

@@ -1,5 +1,6 @@
 //! A GPU as a device.
 
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,6 +54,10 @@ impl Driver for GpuDriver {
 
     fn queue(&self, want: Want) -> Result<Box<dyn Queue>, Error> {
         Ok(Box::new(GpuQueue::new(&self.0, want)?))
+    }
+
+    unsafe fn foreign_queue(&self, raw: *mut c_void) -> Result<Box<dyn Queue>, Error> {
+        Ok(Box::new(GpuQueue::foreign(&self.0, raw.cast())))
     }
 
     fn frees_in_order(&self) -> bool {

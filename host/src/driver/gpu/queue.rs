@@ -26,6 +26,8 @@ use crate::report::{LaunchReport, StreamReport};
 pub(super) struct GpuQueue {
     gpu: Arc<Gpu>,
     raw: CUstream,
+    /// Whether somebody else destroys it.
+    foreign: bool,
 }
 
 // SAFETY: a stream's handle may be used from any thread in which its context is current, and every use
@@ -54,7 +56,12 @@ impl GpuQueue {
             gpu.api.cuStreamCreateWithPriority(&mut raw, NON_BLOCKING, priority)
         })
         .map_err(gpu.failed(doing))?;
-        Ok(Self { gpu: Arc::clone(gpu), raw })
+        Ok(Self { gpu: Arc::clone(gpu), raw, foreign: false })
+    }
+
+    /// A stream that somebody else owns.
+    pub(super) fn foreign(gpu: &Arc<Gpu>, raw: CUstream) -> Self {
+        Self { gpu: Arc::clone(gpu), raw, foreign: true }
     }
 
     fn on(
@@ -194,6 +201,17 @@ impl Queue for GpuQueue {
         })
     }
 
+    fn raw(&self) -> Option<*mut c_void> {
+        Some(self.raw.cast())
+    }
+
+    unsafe fn wait_foreign(&self, event: *mut c_void) -> Result<(), Error> {
+        self.on("waiting for another library", |stream| {
+            // SAFETY: the caller's, and the stream is this one.
+            unsafe { self.gpu.api.cuStreamWaitEvent(stream, event.cast(), 0) }
+        })
+    }
+
     fn wait(&self, event: &dyn Event) -> Result<(), Error> {
         let event: &GpuEvent = own(event)?;
         self.on("waiting for another stream", |stream| {
@@ -271,6 +289,9 @@ impl Queue for GpuQueue {
 
 impl Drop for GpuQueue {
     fn drop(&mut self) {
+        if self.foreign {
+            return;
+        }
         let Ok(_entered) = self.gpu.enter("dropping a stream") else { return };
         // SAFETY: the handle is this value's alone. The driver finishes what the stream was given.
         let _ = unsafe { self.gpu.api.cuStreamDestroy_v2(self.raw) };
