@@ -6,7 +6,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::thread::ThreadId;
 
 use crate::model::{Op, machine, this_thread};
-use crate::{handle, in_context, log};
+use crate::streams::handle;
+use crate::{in_context, log};
 
 pub const UNSUPPORTED: c_uint = 900;
 const INVALIDATED: c_uint = 901;
@@ -93,7 +94,9 @@ unsafe extern "C" fn cuStreamEndCapture(stream: *mut c_void, graph: *mut *mut c_
         log(format!("end capture of {}", stream.addr()));
         unsafe { *graph = std::ptr::null_mut() };
         let mut machine = machine();
-        let Some(capture) = machine.line(stream.addr()).capture.take() else { return ILLEGAL_STATE };
+        let Some(capture) = machine.line(stream.addr()).capture.take() else {
+            return ILLEGAL_STATE;
+        };
         if capture.mode != RELAXED && capture.thread != this_thread() {
             return WRONG_THREAD;
         }

@@ -137,7 +137,9 @@ impl Machine {
             }
             Some(id) => vec![id],
             None => {
-                self.violated(format!("work on {bytes} bytes at {address:#x}, which are no allocation"));
+                self.violated(format!(
+                    "work on {bytes} bytes at {address:#x}, which are no allocation"
+                ));
                 Vec::new()
             }
         }
@@ -159,7 +161,8 @@ impl Machine {
         // altogether (*Pool*, "reuse").
         let spare = self.at.iter().find_map(|(base, id)| {
             let block = &self.blocks[id];
-            let freed = block.state == State::Gone || (stream.is_some() && block.given_back == stream);
+            let freed =
+                block.state == State::Gone || (stream.is_some() && block.given_back == stream);
             (block.layout == layout && block.given_back.is_some() && freed && block.host == host)
                 .then_some(*base)
         });
@@ -226,7 +229,8 @@ impl Machine {
 
     /// Does what the stream was given up to that place, and what it has to wait for.
     pub fn run_to(&mut self, stream: usize, place: u64) {
-        while self.line(stream).done < place && LOST.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+        while self.line(stream).done < place && LOST.load(std::sync::atomic::Ordering::Relaxed) == 0
+        {
             let Some(op) = self.line(stream).ops.pop_front() else { return };
             if let Op::Wait(other, place) = op {
                 self.run_to(other, place);
@@ -237,7 +241,8 @@ impl Machine {
     }
 
     pub fn run_all(&mut self) {
-        let streams: Vec<_> = self.lines.iter().map(|(stream, line)| (*stream, line.given)).collect();
+        let streams: Vec<_> =
+            self.lines.iter().map(|(stream, line)| (*stream, line.given)).collect();
         streams.into_iter().for_each(|(stream, given)| self.run_to(stream, given));
     }
 
@@ -321,7 +326,8 @@ impl Machine {
     }
 
     pub fn capturing(&self, which: impl Fn(&Capture) -> bool) -> Vec<usize> {
-        let captured = self.lines.iter().filter(|(_, line)| line.capture.as_ref().is_some_and(&which));
+        let captured =
+            self.lines.iter().filter(|(_, line)| line.capture.as_ref().is_some_and(&which));
         captured.map(|(stream, _)| *stream).collect()
     }
 
