@@ -26,7 +26,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    fn folder(&self) -> &'static Path {
+    pub fn folder(&self) -> &'static Path {
         static FOLDERS: [OnceLock<PathBuf>; 3] = [const { OnceLock::new() }; 3];
         let (slot, name, cfg): (_, _, &[&str]) = match self {
             Self::StandIn => (&FOLDERS[0], "stand-in", &[]),

@@ -172,7 +172,12 @@ impl Machine {
         let id = self.next_block;
         let state = if stream.is_some() { State::Coming } else { State::There };
         self.blocks.insert(id, Block { base, layout, state, given_back: None, host });
-        self.at.insert(base, id);
+        // What is gone and has been replaced is remembered no longer.
+        if let Some(old) = self.at.insert(base, id)
+            && self.blocks[&old].state == State::Gone
+        {
+            self.blocks.remove(&old);
+        }
         match stream {
             Some(stream) => self.give(stream, Op::Alloc(id)),
             None => unsafe { memory::<u8>(base).write_bytes(FRESH, bytes) },
@@ -258,13 +263,12 @@ impl Machine {
             Op::Free(id) => self.end(id),
             Op::Work(work, touched) => {
                 for id in touched {
-                    let what = match self.blocks[&id].state {
-                        State::There => continue,
-                        State::Coming => "before it was allocated",
-                        State::Gone => "after it was freed",
+                    let what = match self.blocks.get(&id).map(|block| block.state) {
+                        Some(State::There) => continue,
+                        Some(State::Coming) => "before it was allocated",
+                        Some(State::Gone) | None => "after it was freed",
                     };
-                    let base = self.blocks[&id].base;
-                    self.violated(format!("work uses the memory at {base:#x} {what}"));
+                    self.violated(format!("work uses allocation {id} {what}"));
                 }
                 let code = work();
                 if code != 0 {
