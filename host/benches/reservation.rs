@@ -88,10 +88,12 @@ fn lists(c: &mut Criterion) {
 
         let mut group = c.benchmark_group("iterate");
         group.bench_function(BenchmarkId::new("locked", count), |b| {
-            b.iter(|| reservation.lock().iter(Usages::ALL).map(|(f, _)| f.sequence()).sum::<u64>());
+            b.iter(|| {
+                reservation.lock().iter(Usages::all()).map(|(f, _)| f.sequence()).sum::<u64>()
+            });
         });
         group.bench_function(BenchmarkId::new("unlocked", count), |b| {
-            b.iter(|| reservation.unlocked(Usages::ALL).map(|s| s.fence.sequence()).sum::<u64>());
+            b.iter(|| reservation.unlocked(Usages::all()).map(|s| s.fence.sequence()).sum::<u64>());
         });
         group.bench_function(BenchmarkId::new("cloned_vector", count), |b| {
             b.iter(|| plain.cloned().iter().map(|(f, _)| f.sequence()).sum::<u64>());

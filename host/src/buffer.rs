@@ -13,13 +13,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use baton::launch::{DeviceSlice, DeviceSliceMut, DeviceValue};
+use baton::launch::{DeviceSlice, DeviceSliceMut, DeviceValue, Owner};
 
-use crate::device::ALIGNMENT;
-use crate::memory::{Allocation, Resource};
+use crate::device::Device;
+use crate::driver::ALIGNMENT;
+use crate::error::Error;
+use crate::fence::StreamFence;
+use crate::lane::{Giver, Lane};
+use crate::memory::{Allocation, Lender, Resource};
 use crate::reservation::{Access, Description};
-use crate::stream::StreamFence;
-use crate::{Device, Error};
+use crate::transfer::{self, Staged};
 
 /// The byte of which a [poisoned](Buffer::poisoned) buffer is full: as a float it is not a number,
 /// as a signed integer -1.
@@ -29,7 +32,7 @@ pub const POISON: u8 = 0xff;
 ///
 /// It keeps its device alive, and is freed when dropped.
 pub struct Buffer<T> {
-    pub(crate) allocation: Arc<Allocation>,
+    memory: Lender,
     len: usize,
     values: PhantomData<T>,
 }
@@ -37,8 +40,19 @@ pub struct Buffer<T> {
 impl<T: DeviceValue> Buffer<T> {
     /// Room for `len` values, with whatever bytes were there.
     pub fn alloc(device: &Device, len: usize) -> Result<Self, Error> {
-        let allocation = Allocation::new(device, Self::size(len)?)?;
-        Ok(Self::from_allocation(Arc::new(allocation), len))
+        Self::beginning(device, device.own(), len, |_, _| Ok(())).map(|(buffer, _)| buffer)
+    }
+
+    /// Room for `len` values in the order of `lane`, and what it begins with: all of it one piece of work.
+    pub(crate) fn beginning(
+        device: &Device,
+        lane: &Lane,
+        len: usize,
+        begin: impl Fn(&Giver<'_>, u64) -> Result<(), Error>,
+    ) -> Result<(Self, StreamFence), Error> {
+        let (allocation, fence) =
+            Allocation::new(device, lane, Self::size(len)?, "allocate", begin)?;
+        Ok((Self::from_allocation(Arc::new(allocation), len), fence))
     }
 
     /// The bytes of `len` values.
@@ -49,60 +63,57 @@ impl<T: DeviceValue> Buffer<T> {
 
     /// The allocation has as many bytes.
     pub(crate) fn from_allocation(allocation: Arc<Allocation>, len: usize) -> Self {
-        Self { allocation, len, values: PhantomData }
+        Self { memory: Lender(allocation), len, values: PhantomData }
     }
 
     /// A copy of `values`.
     pub fn from_slice(device: &Device, values: &[T]) -> Result<Self, Error> {
-        let mut buffer = Self::alloc(device, values.len())?;
-        buffer.write(values)?;
-        Ok(buffer)
+        let staged = Staged::new(device);
+        let bytes = bytes_of(values);
+        let made = Self::beginning(device, device.own(), values.len(), |giver, address| {
+            staged.put(giver, address, bytes)
+        });
+        staged.end(made.as_ref().ok().map(|(_, fence)| fence.clone()));
+        Ok(made?.0)
     }
 
     /// `len` values of zero bytes.
     pub fn zeroed(device: &Device, len: usize) -> Result<Self, Error> {
-        let mut buffer = Self::alloc(device, len)?;
-        buffer.fill(0)?;
-        Ok(buffer)
+        Self::filled(device, len, 0)
     }
 
     /// `len` values of [`POISON`], for results: what a kernel forgot to write shows.
     pub fn poisoned(device: &Device, len: usize) -> Result<Self, Error> {
-        let mut buffer = Self::alloc(device, len)?;
-        buffer.fill(POISON)?;
-        Ok(buffer)
+        Self::filled(device, len, POISON)
+    }
+
+    fn filled(device: &Device, len: usize, byte: u8) -> Result<Self, Error> {
+        let bytes = Self::size(len)?;
+        let made = Self::beginning(device, device.own(), len, |giver, address| match bytes {
+            0 => Ok(()),
+            _ => giver.give(|queue| queue.fill(address, bytes, byte)),
+        });
+        made.map(|(buffer, _)| buffer)
     }
 
     /// Sets every byte.
     pub fn fill(&mut self, byte: u8) -> Result<(), Error> {
-        self.allocation.overwrite("filling a buffer", || {
-            self.device().memory().fill(self.address(), self.bytes() as u64, byte)
-        })
+        transfer::fill(self.allocation(), 0, self.bytes(), byte, Access::Overwrite)
     }
 
     /// Copies `values` to the device. The lengths must be equal.
+    ///
+    /// `values` may be used for something else when this returns; that they have arrived is what later work on the
+    /// buffer waits for.
     pub fn write(&mut self, values: &[T]) -> Result<(), Error> {
         self.check_len(values.len())?;
-        // SAFETY: the pointer and the size are those of a slice; a `DeviceValue` has no padding, so
-        // every byte is initialised.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
-        };
-        self.allocation.overwrite("copying to the device", || {
-            self.device().memory().write(self.address(), bytes)
-        })
+        transfer::write(self.allocation(), 0, bytes_of(values), Access::Overwrite)
     }
 
     /// Copies the device's values into `values`. The lengths must be equal.
     pub fn read(&self, values: &mut [T]) -> Result<(), Error> {
         self.check_len(values.len())?;
-        // SAFETY: the pointer and the size are those of a slice that is borrowed mutably; any bytes
-        // that are written are valid values of a `DeviceValue`.
-        let bytes = unsafe {
-            std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), size_of_val(values))
-        };
-        self.allocation.ready_for(Access::Read, "copying from the device")?;
-        self.device().memory().read(self.address(), bytes)
+        transfer::read(self.allocation(), 0, bytes_of_mut(values))
     }
 
     /// A copy of the device's values.
@@ -118,7 +129,10 @@ impl<T: DeviceValue> Buffer<T> {
     pub fn as_arg(&self) -> DeviceSlice<'_, T> {
         // SAFETY: the memory is this buffer's, aligned for any value (256 bytes), and allocated as
         // long as the borrow lives; a shared borrow excludes all that write it.
-        unsafe { DeviceSlice::from_raw(self.device().id(), self.address(), self.len as u64) }
+        let slice =
+            unsafe { DeviceSlice::from_raw(self.device().id(), self.address(), self.len as u64) };
+        // SAFETY: the buffer's allocation is all that the memory is a part of.
+        unsafe { slice.owned_by(&self.memory) }
     }
 
     /// The buffer as an argument that a kernel may write.
@@ -151,7 +165,11 @@ impl<T: DeviceValue> Buffer<T> {
     /// ```
     pub fn as_arg_mut(&mut self) -> DeviceSliceMut<'_, T> {
         // SAFETY: as in `as_arg`; the borrow is exclusive.
-        unsafe { DeviceSliceMut::from_raw(self.device().id(), self.address(), self.len as u64) }
+        let slice = unsafe {
+            DeviceSliceMut::from_raw(self.device().id(), self.address(), self.len as u64)
+        };
+        // SAFETY: as in `as_arg`.
+        unsafe { slice.owned_by(&self.memory) }
     }
 
     /// The same memory by a second handle, whose accesses this one does not know of, nor it of this one's.
@@ -164,7 +182,7 @@ impl<T: DeviceValue> Buffer<T> {
     /// 1. Accesses through the two handles of which one writes are ordered by the caller, host copies included.
     /// 2. A kernel that gets the one as an argument that it writes does not get the other.
     pub unsafe fn untracked_alias(&self) -> Self {
-        Self::from_allocation(Arc::new(Allocation::alias(&self.allocation)), self.len)
+        Self::from_allocation(Arc::new(Allocation::alias(self.allocation())), self.len)
     }
 
     fn check_len(&self, host: usize) -> Result<(), Error> {
@@ -174,6 +192,20 @@ impl<T: DeviceValue> Buffer<T> {
             Err(Error::LengthMismatch { buffer: self.len, host })
         }
     }
+}
+
+/// The bytes of values.
+pub(crate) fn bytes_of<T: DeviceValue>(values: &[T]) -> &[u8] {
+    // SAFETY: the pointer and the size are those of a slice; a `DeviceValue` has no padding, so every byte is
+    // initialised.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }
+}
+
+/// The same, to write.
+pub(crate) fn bytes_of_mut<T: DeviceValue>(values: &mut [T]) -> &mut [u8] {
+    // SAFETY: the pointer and the size are those of a slice that is borrowed mutably; any bytes that are written are
+    // valid values of a `DeviceValue`.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), size_of_val(values)) }
 }
 
 impl<T> Buffer<T> {
@@ -189,12 +221,29 @@ impl<T> Buffer<T> {
 
     /// The device whose memory it is.
     pub fn device(&self) -> &Device {
-        self.allocation.device()
+        self.allocation().device()
+    }
+
+    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
+        &self.memory.0
+    }
+
+    pub(crate) fn into_allocation(self) -> Arc<Allocation> {
+        self.memory.0
+    }
+
+    /// Who answers for the memory where it is lent.
+    pub(crate) fn owner(&self) -> &dyn Owner {
+        &self.memory
+    }
+
+    pub(crate) fn lender(&self) -> &Lender {
+        &self.memory
     }
 
     /// Where it begins in the device's address space.
     pub(crate) fn address(&self) -> u64 {
-        self.allocation.address()
+        self.allocation().address()
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -204,7 +253,7 @@ impl<T> Buffer<T> {
 
     /// Which work of streams uses the buffer, and who would wait for whom.
     pub fn describe(&self) -> Description<StreamFence> {
-        self.allocation.reservation().describe()
+        self.allocation().reservation().describe()
     }
 }
 

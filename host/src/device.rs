@@ -1,32 +1,29 @@
-//! Finding a device.
+//! Finding a device, and what all of it has in common.
 //!
-//! A [`Device`] is a GPU or an emulator. Both do the same few things (memory, loading, launching,
-//! encoding tensor maps), and the rest of the crate does not ask which it is.
+//! A [`Device`] is a GPU or an emulator. Both do the same few things (memory, orders of work, code, encoding tensor
+//! maps) behind [`driver`](crate::driver), and nothing from here upwards asks which it is.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fmt;
-use std::rc::{Rc, Weak};
-use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use baton::launch::{Call, DeviceId};
+use baton::launch::DeviceId;
 
-use crate::Error;
-use crate::emulator::{Emulator, EmulatorOptions};
-use crate::gpu::{self, Gpu};
-use crate::image::{self, Image};
-use crate::launch::{self, Grid, LaunchReport, Occupancy};
-use crate::memory::{Leftover, Leftovers, LoadedCode};
-use crate::module::{Loaded, Module};
-use crate::reservation::Reservation;
-use crate::stream::queue::Queue;
-use crate::stream::{Stream, StreamFence, capture};
-
-/// The variable that overrides [`Choice::Auto`].
-const OVERRIDE: &str = "BATON_DEVICE";
+use crate::capturing;
+use crate::choice::{Choice, OVERRIDE};
+#[cfg(feature = "emulator")]
+use crate::driver::emulator::{self, Emulator};
+#[cfg(feature = "gpu")]
+use crate::driver::gpu::{self, GpuDriver};
+use crate::driver::{Driver, Queue, WaitPolicy, Want};
+use crate::error::Error;
+use crate::fence::StreamFence;
+use crate::image::Image;
+use crate::lane::Lane;
+use crate::leftover::{Leftover, Leftovers};
+use crate::options::EmulatorOptions;
+use crate::reservation::{Access, ContextId, Fence, Reservation, Status};
+use crate::staging::Staging;
 
 /// A GPU, or the emulator.
 ///
@@ -36,98 +33,25 @@ pub struct Device(Arc<Inner>);
 
 struct Inner {
     id: DeviceId,
-    backend: Backend,
+    driver: Arc<dyn Driver>,
     fallback: Option<Error>,
+    /// The order of what the host does itself: its copies, and launches that it waits for.
+    own: Lane,
+    /// The order in which memory is given back that several orders have used: it waits for all of them, and nobody
+    /// waits for it.
+    reclaiming: OnceLock<Lane>,
+    /// The orders of streams, for memory that only one of them has used.
+    lanes: Mutex<HashMap<ContextId, std::sync::Weak<Lane>>>,
+    /// The latest of what gives memory back, in each order.
+    frees: Mutex<Vec<StreamFence>>,
     leftovers: Leftovers,
-    /// Whether a stream was ever made: without, there is nothing that a launch has to wait for.
-    has_streams: AtomicBool,
+    staging: Staging,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.leftovers.finish(&self.backend);
-    }
-}
-
-pub(crate) enum Backend {
-    Gpu(Gpu),
-    Emulator(Emulator),
-}
-
-impl Backend {
-    pub(crate) fn memory(&self) -> &dyn Memory {
-        match self {
-            Self::Gpu(gpu) => gpu,
-            Self::Emulator(emulator) => emulator,
-        }
-    }
-}
-
-/// What buffers need of a device.
-pub(crate) trait Memory {
-    /// Memory aligned to at least [`ALIGNMENT`] bytes.
-    fn alloc(&self, bytes: u64) -> Result<u64, Error>;
-    /// Gives it back. Failing is not the dropper's fault, so nothing is said of it.
-    fn free(&self, address: u64);
-    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Error>;
-    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Error>;
-    fn fill(&self, address: u64, bytes: u64, byte: u8) -> Result<(), Error>;
-}
-
-/// What every allocation is aligned to: what a driver promises, and enough for a tensor.
-pub(crate) const ALIGNMENT: u64 = 256;
-
-/// Which device to open.
-///
-/// Reads from text as `auto`, `gpu`, `gpu:N` or `emulator`, so that it can be an option of a command.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// The first GPU that can run the image, else the emulator; `BATON_DEVICE` overrides.
-    #[default]
-    Auto,
-    /// The GPU of that number.
-    Gpu(usize),
-    /// The emulator.
-    Emulator,
-}
-
-impl Choice {
-    /// What counts when the variable [`OVERRIDE`] has this value: a choice that was made outweighs it,
-    /// and an empty value is none.
-    fn overridden_by(self, variable: Option<&OsStr>) -> Result<Self, Error> {
-        match variable {
-            Some(given) if self == Self::Auto && !given.is_empty() => {
-                given.to_string_lossy().parse()
-            }
-            _ => Ok(self),
-        }
-    }
-}
-
-impl FromStr for Choice {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "gpu" => Ok(Self::Gpu(0)),
-            "emulator" => Ok(Self::Emulator),
-            _ => text
-                .strip_prefix("gpu:")
-                .and_then(|index| index.parse().ok())
-                .map(Self::Gpu)
-                .ok_or_else(|| Error::BadChoice { given: text.into() }),
-        }
-    }
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Gpu(index) => write!(f, "gpu:{index}"),
-            Self::Emulator => f.write_str("emulator"),
-        }
+        self.staging.finish();
+        self.leftovers.finish();
     }
 }
 
@@ -156,193 +80,130 @@ impl Device {
     /// The chosen device; `options` count if it is the emulator.
     pub fn open(choice: Choice, image: &Image, options: EmulatorOptions) -> Result<Self, Error> {
         match choice.overridden_by(std::env::var_os(OVERRIDE).as_deref())? {
-            Choice::Gpu(index) => Self::gpu(index),
-            Choice::Emulator => Ok(Self::emulator(options)),
-            Choice::Auto => Ok(match Self::first_fitting_gpu(image) {
-                Ok(gpu) => Self::new(Backend::Gpu(gpu), None),
-                Err(reason) => Self::new(Backend::Emulator(Emulator::new(options)), Some(reason)),
-            }),
+            Choice::Gpu(index) => Self::of_gpu(index),
+            Choice::Emulator => Self::of_emulator(options, None),
+            Choice::Auto => match Self::first_fitting_gpu(image) {
+                Ok(gpu) => Ok(gpu),
+                Err(reason) => Self::of_emulator(options, Some(reason)),
+            },
         }
     }
 
     /// The GPU of that number, counted from 0 as the driver does.
+    #[cfg(feature = "gpu")]
     pub fn gpu(index: usize) -> Result<Self, Error> {
-        Ok(Self::new(Backend::Gpu(Gpu::open(index)?), None))
+        Self::of_gpu(index)
     }
 
     /// A new emulator. Every one is a device of its own, with its own memory.
+    #[cfg(feature = "emulator")]
     pub fn emulator(options: EmulatorOptions) -> Self {
-        Self::new(Backend::Emulator(Emulator::new(options)), None)
+        let made = Self::of_emulator(options, None);
+        made.expect("an emulator needs nothing that could be missing")
     }
 
     /// Every device that can be opened: the GPUs, then the emulator.
     ///
-    /// A GPU that cannot be opened is left out; [`Device::gpu`] says what is wrong with it.
+    /// Nothing is opened for it. A GPU that the driver shows and does not describe is left out.
     pub fn list() -> Vec<DeviceInfo> {
-        let gpus = (0..gpu::count().unwrap_or(0)).filter_map(|index| {
-            let gpu = Gpu::open(index).ok()?;
+        let mut list = Vec::new();
+        #[cfg(feature = "gpu")]
+        list.extend((0..gpu::count().unwrap_or(0)).filter_map(|index| {
+            let facts = gpu::facts(index).ok()?;
             Some(DeviceInfo {
                 choice: Choice::Gpu(index),
-                name: gpu.name().into(),
-                compute_capability: Some(gpu.compute_capability()),
-                memory: gpu.memory_bytes(),
+                name: facts.name,
+                compute_capability: Some(facts.compute_capability),
+                memory: Some(facts.memory),
             })
-        });
-        let emulator = DeviceInfo {
+        }));
+        #[cfg(feature = "emulator")]
+        list.push(DeviceInfo {
             choice: Choice::Emulator,
-            name: Emulator::NAME.into(),
+            name: emulator::NAME.into(),
             compute_capability: None,
             memory: None,
-        };
-        gpus.chain([emulator]).collect()
+        });
+        list
     }
 
-    fn first_fitting_gpu(image: &Image) -> Result<Gpu, Error> {
+    #[cfg(feature = "gpu")]
+    fn of_gpu(index: usize) -> Result<Self, Error> {
+        Self::new(Arc::new(GpuDriver::open(index)?), None)
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    fn of_gpu(_index: usize) -> Result<Self, Error> {
+        Err(Error::NotBuilt { what: "GPUs", feature: "gpu" })
+    }
+
+    #[cfg(feature = "emulator")]
+    fn of_emulator(options: EmulatorOptions, fallback: Option<Error>) -> Result<Self, Error> {
+        Self::new(Arc::new(Emulator::new(options)), fallback)
+    }
+
+    #[cfg(not(feature = "emulator"))]
+    fn of_emulator(_options: EmulatorOptions, fallback: Option<Error>) -> Result<Self, Error> {
+        // Why no GPU would do says more than that there is nothing else.
+        Err(fallback.unwrap_or(Error::NotBuilt { what: "the emulator", feature: "emulator" }))
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    fn first_fitting_gpu(_image: &Image) -> Result<Self, Error> {
+        Self::of_gpu(0)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn first_fitting_gpu(image: &Image) -> Result<Self, Error> {
         let mut first_refusal = None;
         for index in 0..gpu::count()? {
-            let refusal = match Gpu::open(index) {
-                Ok(gpu) if !image::candidates(image, gpu.compute_capability()).is_empty() => {
-                    return Ok(gpu);
+            let opened = gpu::facts(index).and_then(|facts| {
+                match crate::image::candidates(image, facts.compute_capability).is_empty() {
+                    true => Err(facts.no_fitting_code(image)),
+                    false => Self::of_gpu(index),
                 }
-                Ok(gpu) => gpu.no_fitting_code(image),
-                Err(error) => error,
+            });
+            match opened {
+                Ok(gpu) => return Ok(gpu),
+                Err(error) => first_refusal.get_or_insert(error),
             };
-            first_refusal.get_or_insert(refusal);
         }
         Err(first_refusal.unwrap_or(Error::NoSuchGpu { index: 0, count: 0 }))
     }
 
-    fn new(backend: Backend, fallback: Option<Error>) -> Self {
-        Self(Arc::new(Inner {
+    fn new(driver: Arc<dyn Driver>, fallback: Option<Error>) -> Result<Self, Error> {
+        let own = Lane::new(&driver, Want { isolated: true, ..Want::default() })?;
+        Ok(Self(Arc::new(Inner {
             id: DeviceId::unique(),
-            backend,
+            driver,
             fallback,
+            own,
+            reclaiming: OnceLock::new(),
+            lanes: Mutex::default(),
+            frees: Mutex::default(),
             leftovers: Leftovers::default(),
-            has_streams: AtomicBool::new(false),
-        }))
-    }
-
-    /// Loads the code of `image` that fits this device best.
-    ///
-    /// On a GPU that is machine code for it, else PTX that its driver can compile; on the emulator it
-    /// is PTX, of the target that its options name.
-    pub fn load(&self, image: &Image) -> Result<Module, Error> {
-        let (binary, loaded) = match self.backend() {
-            Backend::Gpu(gpu) => {
-                gpu.load(image).map(|(binary, module)| (binary, Loaded::Gpu(module)))?
-            }
-            Backend::Emulator(emulator) => {
-                emulator.load(image).map(|(binary, module)| (binary, Loaded::Emulator(module)))?
-            }
-        };
-        Ok(Module { image: *image, binary, code: Arc::new(LoadedCode::new(self, loaded)) })
-    }
-
-    /// Launches a kernel on `grid` CTAs and waits until it has finished.
-    ///
-    /// Before it begins, everything has ended that the device's [`Stream`]s were given so far. To run
-    /// beside that, launch on a [`Stream`].
-    ///
-    /// A kernel that waits for what never comes is an error on the emulator, which sees that nothing can
-    /// move any more; one that works for ever is one too where the emulator's options have a
-    /// `step_limit`. On a GPU nobody sees either, and this does not return.
-    ///
-    /// What the kernel prints goes to standard output. An error that begins with "was not launched"
-    /// left the device as it was.
-    pub fn launch(
-        &self,
-        module: &Module,
-        grid: impl Into<Grid>,
-        call: Call<'_>,
-    ) -> Result<LaunchReport, Error> {
-        let grid = grid.into();
-        launch::check(self, module, grid, &call)
-            .map_err(|problem| Error::BadLaunch { kernel: call.kernel(), problem })?;
-        capture::no_host_wait("launching a kernel and waiting for it")?;
-        let after_streams = self.0.has_streams.load(Ordering::Relaxed);
-        match (self.backend(), &**module.code.loaded()) {
-            (Backend::Gpu(gpu), Loaded::Gpu(loaded)) => {
-                if after_streams {
-                    gpu.finish()?;
-                }
-                gpu.launch(loaded, grid, &call)
-            }
-            (Backend::Emulator(emulator), Loaded::Emulator(loaded)) => {
-                emulator.finish();
-                emulator.launch(loaded, grid, &call)
-            }
-            // `check` has compared the devices, so the kinds agree.
-            _ => Err(Error::foreign_module(&call)),
-        }
-    }
-
-    /// How many CTAs and clusters of this call's kernel run at the same time.
-    pub fn occupancy(&self, module: &Module, call: &Call<'_>) -> Result<Occupancy, Error> {
-        launch::compiled(self, module, call)
-            .map_err(|problem| Error::BadLaunch { kernel: call.kernel(), problem })?;
-        match (self.backend(), &**module.code.loaded()) {
-            (Backend::Gpu(gpu), Loaded::Gpu(loaded)) => gpu.occupancy(loaded, call),
-            (Backend::Emulator(_), Loaded::Emulator(_)) => Ok(Emulator::occupancy(call.shape())),
-            _ => Err(Error::foreign_module(call)),
-        }
-    }
-
-    /// A new stream: work that is given to it is done in order, and beside that of other streams.
-    pub fn stream(&self) -> Result<Stream, Error> {
-        let queue: Box<dyn Queue> = match self.backend() {
-            Backend::Gpu(gpu) => Box::new(gpu.stream()?),
-            Backend::Emulator(emulator) => Box::new(emulator.stream()),
-        };
-        self.0.has_streams.store(true, Ordering::Relaxed);
-        Ok(Stream::new(self, queue))
-    }
-
-    /// This thread's own stream of the device: the same one each time, as long as somebody keeps it.
-    ///
-    /// Streams of two threads are two streams, so what they do to the same buffer is ordered as for any
-    /// others.
-    pub fn thread_stream(&self) -> Result<Rc<Stream>, Error> {
-        thread_local! {
-            static STREAMS: RefCell<HashMap<DeviceId, Weak<Stream>>> = RefCell::default();
-        }
-        STREAMS.with_borrow_mut(|streams| {
-            streams.retain(|_, stream| stream.strong_count() > 0);
-            if let Some(stream) = streams.get(&self.id()).and_then(Weak::upgrade) {
-                return Ok(stream);
-            }
-            let stream = Rc::new(self.stream()?);
-            streams.insert(self.id(), Rc::downgrade(&stream));
-            Ok(stream)
-        })
+            staging: Staging::default(),
+        })))
     }
 
     /// What the device is called.
     pub fn name(&self) -> &str {
-        match self.backend() {
-            Backend::Gpu(gpu) => gpu.name(),
-            Backend::Emulator(_) => Emulator::NAME,
-        }
+        self.0.driver.name()
     }
 
     /// Its number among the driver's GPUs; `None` for an emulator.
     pub fn gpu_index(&self) -> Option<usize> {
-        match self.backend() {
-            Backend::Gpu(gpu) => Some(gpu.index()),
-            Backend::Emulator(_) => None,
-        }
+        self.0.driver.as_gpu().map(|gpu| gpu.index)
     }
 
     /// Whether it is an emulator.
     pub fn is_emulator(&self) -> bool {
-        matches!(self.backend(), Backend::Emulator(_))
+        self.0.driver.as_gpu().is_none()
     }
 
     /// A GPU's compute capability, major and minor.
     pub fn compute_capability(&self) -> Option<(u32, u32)> {
-        match self.backend() {
-            Backend::Gpu(gpu) => Some(gpu.compute_capability()),
-            Backend::Emulator(_) => None,
-        }
+        self.0.driver.as_gpu().map(|gpu| gpu.compute_capability)
     }
 
     /// Why [`Device::auto`] took the emulator, if it did because no GPU would do.
@@ -352,9 +213,12 @@ impl Device {
 
     /// Sets the seed of the next launch's schedule. On a GPU, which has no seeds, nothing happens.
     pub fn set_seed(&self, seed: u64) {
-        if let Backend::Emulator(emulator) = self.backend() {
-            emulator.set_seed(seed);
-        }
+        self.0.driver.set_seed(seed);
+    }
+
+    /// How threads wait for this device from now on. On the emulator, which works while they wait, nothing changes.
+    pub fn set_wait_policy(&self, policy: WaitPolicy) {
+        self.0.driver.set_wait_policy(policy);
     }
 
     /// The id that this device's memory carries.
@@ -362,21 +226,126 @@ impl Device {
         self.0.id
     }
 
-    pub(crate) fn backend(&self) -> &Backend {
-        &self.0.backend
+    pub(crate) fn driver(&self) -> &Arc<dyn Driver> {
+        &self.0.driver
     }
 
-    pub(crate) fn memory(&self) -> &dyn Memory {
-        self.backend().memory()
+    /// The order of what the host does itself.
+    pub(crate) fn own(&self) -> &Lane {
+        &self.0.own
     }
 
-    pub(crate) fn leftovers(&self) -> &Leftovers {
-        &self.0.leftovers
+    pub(crate) fn staging(&self) -> &Staging {
+        &self.0.staging
     }
 
-    /// Gives back what nobody owns any more, when no work uses it.
-    pub(crate) fn discard(&self, leftover: Leftover, reservation: &Reservation<StreamFence>) {
-        self.leftovers().add(leftover, reservation, self.backend());
+    /// A new order of work, which is known as long as somebody keeps it.
+    pub(crate) fn lane(&self, want: Want) -> Result<Arc<Lane>, Error> {
+        self.0.driver.alive("making a stream")?;
+        Ok(self.lane_of(self.0.driver.queue(want)?))
+    }
+
+    /// The order of a queue, which is known as long as somebody keeps it.
+    pub(crate) fn lane_of(&self, queue: Box<dyn Queue>) -> Arc<Lane> {
+        let lane = Arc::new(Lane::of(&self.0.driver, queue, false));
+        let mut lanes = self.lanes();
+        lanes.retain(|_, lane| lane.strong_count() > 0);
+        lanes.insert(lane.context(), Arc::downgrade(&lane));
+        lane
+    }
+
+    /// Looks whether something can be given back.
+    pub(crate) fn tidy(&self) {
+        self.0.leftovers.look();
+    }
+
+    /// Keeps something until work has ended.
+    pub(crate) fn keep(&self, leftover: Leftover, fences: Vec<StreamFence>) {
+        self.0.leftovers.add(leftover, fences);
+    }
+
+    /// Gives memory back in the order of work, behind all that uses it: in the order that has used it if it is one, so
+    /// that the same order can have it again at once; else in an order for that.
+    ///
+    /// `false` if it was not given back.
+    pub(crate) fn free_in_order(
+        &self,
+        address: u64,
+        reservation: &Reservation<StreamFence>,
+        pending: &[StreamFence],
+    ) -> bool {
+        let of_one = pending.split_first().and_then(|(first, others)| {
+            let context = first.context();
+            others.iter().all(|fence| fence.context() == context).then_some(context)
+        });
+        let touched = [(reservation, Access::Move)];
+        let free = |lane: &Lane| {
+            let given = std::cell::Cell::new(false);
+            let submitted = lane.submit(&touched, "free", |giver| {
+                giver.give(|queue| queue.free(address))?;
+                given.set(true);
+                Ok(())
+            });
+            if let Ok((_, fence)) = &submitted {
+                self.freed(fence);
+            }
+            given.get()
+        };
+        if of_one == Some(self.0.own.context()) || pending.is_empty() {
+            return free(&self.0.own);
+        }
+        let lane = of_one.and_then(|context| self.lanes().get(&context)?.upgrade());
+        // A stream that has failed takes no more work, and one that is captured would put it down.
+        if let Some(lane) = lane
+            && !lane.captures()
+            && free(&lane)
+        {
+            return true;
+        }
+        self.reclaiming().is_ok_and(free)
+    }
+
+    fn reclaiming(&self) -> Result<&Lane, Error> {
+        if let Some(lane) = self.0.reclaiming.get() {
+            return Ok(lane);
+        }
+        let lane = Lane::new(&self.0.driver, Want { isolated: true, ..Want::default() })?;
+        // Another thread's may be first; then this one has no work and is dropped.
+        Ok(self.0.reclaiming.get_or_init(|| lane))
+    }
+
+    fn freed(&self, fence: &StreamFence) {
+        let mut frees = self.0.frees.lock().unwrap_or_else(PoisonError::into_inner);
+        frees.retain(|known| {
+            known.context() != fence.context() && known.status() == Status::Pending
+        });
+        frees.push(fence.clone());
+    }
+
+    /// Tries to get memory; if there is none, waits for what is being given back and tries again, once.
+    pub(crate) fn with_memory<T>(
+        &self,
+        allocate: impl Fn() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.tidy();
+        match allocate() {
+            Err(Error::OutOfMemory { .. }) if !capturing::is_held_back() => {}
+            done => return done,
+        }
+        let frees = {
+            let frees = self.0.frees.lock().unwrap_or_else(PoisonError::into_inner);
+            frees.clone()
+        };
+        for fence in frees {
+            // Whether that succeeds shows in whether there is memory now.
+            let _ = fence.wait(None);
+        }
+        self.0.leftovers.finish();
+        allocate()
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, HashMap<ContextId, std::sync::Weak<Lane>>> {
+        self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -391,35 +360,5 @@ impl Eq for Device {}
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Device").field(&self.name()).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_choice_reads_what_it_prints() {
-        for choice in [Choice::Auto, Choice::Gpu(0), Choice::Gpu(7), Choice::Emulator] {
-            assert_eq!(choice.to_string().parse::<Choice>().ok(), Some(choice));
-        }
-        assert_eq!("gpu".parse::<Choice>().ok(), Some(Choice::Gpu(0)));
-        for bad in ["", "GPU", "gpu:", "gpu:-1", "gpu:1x", "cpu"] {
-            let error = bad.parse::<Choice>().unwrap_err();
-            assert!(error.to_string().contains(&format!("`{bad}` is no device")), "{error}");
-        }
-    }
-
-    #[test]
-    fn the_variable_overrides_auto_only() {
-        let over = |choice: Choice, variable: Option<&str>| {
-            choice.overridden_by(variable.map(OsStr::new)).ok()
-        };
-        assert_eq!(over(Choice::Auto, None), Some(Choice::Auto));
-        assert_eq!(over(Choice::Auto, Some("")), Some(Choice::Auto));
-        assert_eq!(over(Choice::Auto, Some("emulator")), Some(Choice::Emulator));
-        assert_eq!(over(Choice::Auto, Some("gpu:2")), Some(Choice::Gpu(2)));
-        assert_eq!(over(Choice::Auto, Some("none")), None);
-        assert_eq!(over(Choice::Gpu(1), Some("emulator")), Some(Choice::Gpu(1)));
     }
 }

@@ -6,8 +6,6 @@
 
 use std::fmt;
 
-use baton::launch::Call;
-
 use crate::reservation::Failure;
 
 /// A failed operation of a device.
@@ -127,6 +125,37 @@ pub enum Error {
     #[error(transparent)]
     Emulator(#[from] Box<baton_emulator::Error>),
 
+    /// The library was built without one of its devices.
+    #[error("this program was built without {what}: enable the feature `{feature}` of baton-host")]
+    NotBuilt {
+        /// What is missing.
+        what: &'static str,
+        /// The feature that has it.
+        feature: &'static str,
+    },
+
+    /// No memory is left, and waiting for what was being given back has not helped.
+    #[error(
+        "allocating {bytes} bytes on {device}: {reason}; drop buffers that are not needed, or use smaller ones"
+    )]
+    OutOfMemory {
+        /// What was asked for.
+        bytes: u64,
+        /// The device.
+        device: String,
+        /// What the driver said.
+        reason: String,
+    },
+
+    /// A callback of a stream would have given work to a device.
+    #[error(
+        "{doing}: a callback of a stream may not give work to a device or wait for one: let it tell another thread"
+    )]
+    InCallback {
+        /// What would have been done.
+        doing: String,
+    },
+
     /// A device call failed.
     #[error("{doing}: {reason}")]
     Driver {
@@ -182,9 +211,29 @@ pub enum Error {
         doing: &'static str,
     },
 
+    /// A part of a buffer that it does not have.
+    #[error("elements {first} to {end} are no range of the {len} that there are")]
+    OutOfRange {
+        /// Where the range begins.
+        first: usize,
+        /// Where it ends.
+        end: usize,
+        /// Elements of what it is a range of.
+        len: usize,
+    },
+
+    /// What this device has no meaning for.
+    #[error("{what}: {device} has no such thing; the program needs a GPU for it")]
+    Unsupported {
+        /// What was to be done.
+        what: &'static str,
+        /// The device.
+        device: String,
+    },
+
     /// A copy between buffers whose lengths differ.
     #[error(
-        "the buffers have {from} and {to} elements: copies are of the whole buffer, so the lengths must be equal"
+        "the buffers have {from} and {to} elements: copies are of all of both, so the lengths must be equal: copy a part with `slice`"
     )]
     BufferLengths {
         /// Elements of the source.
@@ -213,7 +262,7 @@ pub enum Error {
 
     /// A copy between host and device where the lengths differ.
     #[error(
-        "the buffer has {buffer} elements and the host slice {host}: copies are of the whole buffer"
+        "the buffer has {buffer} elements and the host slice {host}: copies are of all of both; copy a part with `slice`"
     )]
     LengthMismatch {
         /// Elements of the buffer.
@@ -237,6 +286,17 @@ pub enum Error {
         len: usize,
         /// What to do about it.
         hint: &'static str,
+    },
+
+    /// A copy between matrices of different shapes.
+    #[error(
+        "the matrices have {from:?} and {to:?} rows and columns: a copy is of all of both, so they must be equal"
+    )]
+    MatrixShapes {
+        /// Rows and columns of the source.
+        from: (u64, u64),
+        /// Rows and columns of the destination.
+        to: (u64, u64),
     },
 
     /// A tensor that its buffer cannot hold.
@@ -267,14 +327,6 @@ pub enum Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Error {
-    /// The module is of the other kind of device.
-    pub(crate) fn foreign_module(call: &Call<'_>) -> Self {
-        let problem = BadLaunch::ForeignModule { module: "of another device" };
-        Self::BadLaunch { kernel: call.kernel(), problem }
     }
 }
 

@@ -173,6 +173,7 @@ impl Arch {
     }
 
     /// Orders the targets that run on a GPU by how well they fit it.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "the emulator runs every target"))]
     fn fit(self) -> ((u32, u32), Features) {
         (self.capability, self.features)
     }
@@ -180,6 +181,7 @@ impl Arch {
 
 /// Code of an image that can run on a GPU.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "the emulator runs every target"))]
 pub(crate) enum Candidate {
     Cubin(&'static Binary, &'static [u8]),
     Ptx(&'static Binary),
@@ -187,6 +189,7 @@ pub(crate) enum Candidate {
 
 /// Everything in `image` that a GPU of that compute capability can run, best first: machine code
 /// before PTX, the nearest target before older ones.
+#[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "the emulator runs every target"))]
 pub(crate) fn candidates(image: &Image, gpu: (u32, u32)) -> Vec<Candidate> {
     let mut binaries: Vec<(Arch, &'static Binary)> = image
         .binaries

@@ -40,35 +40,59 @@
 //! without a driver is an ordinary case: `auto` gives the emulator, and asking for a GPU is an
 //! [`Error`] that says what is missing.
 
+mod arguments;
 mod buffer;
+mod capturing;
+mod check;
+mod choice;
 mod device;
-mod emulator;
+mod driver;
 mod error;
-mod gpu;
+mod fence;
+mod foreign;
+mod future;
+mod graph;
+mod grid;
 mod image;
+mod lane;
 mod launch;
+mod leftover;
 mod memory;
 mod module;
+mod operation;
+mod options;
 mod pinned;
+mod report;
 pub mod reservation;
+mod staging;
 mod stream;
 mod sync;
 mod sync_buffer;
 mod tensor_map;
+mod transfer;
+mod view;
 
+pub use arguments::{
+    Argument, Arguments, KernelTaking, Read, Write, Zeroed, read, read_tiles, write, write_tiles,
+    zeroed,
+};
 pub use baton_emulator;
 pub use baton_emulator::tensor_map::{DataType, Interleave, L2Promotion, OobFill, Swizzle};
 pub use buffer::{Buffer, POISON};
-pub use device::{Choice, Device, DeviceInfo};
-pub use emulator::EmulatorOptions;
+pub use choice::Choice;
+pub use device::{Device, DeviceInfo};
+pub use driver::WaitPolicy;
 pub use error::{BadLaunch, Error};
+pub use fence::StreamFence;
+pub use future::Finished;
+pub use graph::{Capture, Graph};
+pub use grid::{Grid, Occupancy};
 pub use image::{Arch, Binary, Declared, Features, Image, KernelInfo};
-pub use launch::{Grid, LaunchReport, Occupancy};
 pub use module::{Code, Module};
+pub use options::EmulatorOptions;
 pub use pinned::Pinned;
-pub use stream::{
-    Argument, Arguments, Capture, Graph, KernelTaking, Read, Stream, StreamFence, StreamReport,
-    Write, Zeroed, read, read_tiles, write, write_tiles, zeroed,
-};
+pub use report::{Hazards, LaunchReport, StreamReport};
+pub use stream::Stream;
 pub use sync_buffer::SyncBuffer;
 pub use tensor_map::{EncodedMap, Im2col, Matrix, StoredMap, Tiled, Tiles};
+pub use view::{Readable, View, ViewMut, Writable};

@@ -1,30 +1,34 @@
 //! What device work can touch: memory, host memory and loaded code, each with its reservation.
 //!
-//! A thing that is dropped may still be in use by work that nobody has waited for. Then it becomes a
-//! [`Leftover`] of its device, which gives it back when all fences of its reservation have signalled:
-//! dropping never blocks.
+//! Dropping is work too, and never waits: memory is given back in the order of the work that uses it, and what has no
+//! such order (page-locked memory, code) is left over until its fences have signalled.
 
-use std::alloc::Layout;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::device::{ALIGNMENT, Backend};
-use crate::module::Loaded;
-use crate::reservation::{Access, Failure, Fence, Reservation, Status, Usage, Usages};
-use crate::stream::{RawGraph, StreamFence, capture};
-use crate::{Device, Error};
+use baton::launch::{Owner, Touched};
+
+use crate::capturing;
+use crate::device::Device;
+use crate::driver::{Code, Driver, HostAddress, Kernel};
+use crate::error::Error;
+use crate::fence::StreamFence;
+use crate::lane::{Giver, Lane};
+use crate::leftover::pending;
+use crate::reservation::{Access, Fence, Reservation, Status, Usage, Usages};
 
 /// Something that device work touches.
-pub(crate) trait Resource: Send + Sync {
+pub(crate) trait Resource: Any + Send + Sync {
     fn device(&self) -> &Device;
     fn reservation(&self) -> &Reservation<StreamFence>;
 
     /// Waits on the host until it may be accessed so.
     fn ready_for(&self, access: Access, doing: &str) -> Result<(), Error> {
-        capture::no_host_wait(doing)?;
+        capturing::forbid(doing)?;
         for (fence, _) in self.reservation().fences(access.waits_at()) {
-            fence
-                .wait(None)
-                .map_err(|failure| Error::WorkFailed { what: fence.to_string(), failure })?;
+            fence.wait(None).map_err(|failure| fence.failed(failure))?;
         }
         match self.reservation().failure() {
             Some(failure) if access.needs_contents() => {
@@ -33,30 +37,13 @@ pub(crate) trait Resource: Send + Sync {
             _ => Ok(()),
         }
     }
-
-    /// The host puts new contents in the place of the old.
-    fn overwrite(&self, doing: &str, write: impl FnOnce() -> Result<(), Error>) -> Result<(), Error>
-    where
-        Self: Sized,
-    {
-        self.ready_for(Access::Overwrite, doing)?;
-        let written = write();
-        let mut guard = self.reservation().lock();
-        match &written {
-            Ok(()) => guard.forgive(),
-            Err(error) => guard.fail(Failure::new(error.to_string())),
-        }
-        written
-    }
 }
 
 /// Memory of a device.
 pub(crate) struct Allocation {
     device: Device,
     address: u64,
-    /// Whether it comes from a stream, and can be given back in a stream's order.
-    pooled: bool,
-    /// Whether a stream gives it back.
+    /// Whether a stream has given it back, or somebody else does.
     given_back: bool,
     /// Whose memory it is, if it is not its own.
     owner: Option<Arc<Allocation>>,
@@ -64,27 +51,44 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    pub fn new(device: &Device, bytes: usize) -> Result<Self, Error> {
-        device.leftovers().sweep(device.backend());
-        let address = device.memory().alloc(bytes as u64)?;
-        Ok(Self::from_address(device, address, false))
+    /// Memory in the order of `lane`, and what it begins with: all of it one piece of work.
+    pub fn new(
+        device: &Device,
+        lane: &Lane,
+        bytes: usize,
+        label: &'static str,
+        begin: impl Fn(&Giver<'_>, u64) -> Result<(), Error>,
+    ) -> Result<(Self, StreamFence), Error> {
+        capturing::forbid("allocating")?;
+        device.with_memory(|| {
+            let (reservation, address) = (Reservation::new(), Cell::new(None));
+            // Everybody waits for work that has put the memory in its place.
+            let submitted = lane.submit(&[(&reservation, Access::Move)], label, |giver| {
+                let place = giver.give(|queue| queue.alloc(bytes))?;
+                address.set(Some(place));
+                begin(giver, place)
+            });
+            // If it could not begin so, it is given back as any other.
+            let allocation = address.get().map(|address| Self::at(device, address, reservation));
+            let ((), fence) = submitted?;
+            Ok((allocation.ok_or(Error::ForeignFence)?, fence))
+        })
     }
 
-    pub fn from_address(device: &Device, address: u64, pooled: bool) -> Self {
-        let reservation = Reservation::new();
-        Self {
-            device: device.clone(),
-            address,
-            pooled,
-            given_back: false,
-            owner: None,
-            reservation,
-        }
+    fn at(device: &Device, address: u64, reservation: Reservation<StreamFence>) -> Self {
+        Self { device: device.clone(), address, given_back: false, owner: None, reservation }
+    }
+
+    /// Memory that somebody else frees.
+    pub fn foreign(device: &Device, address: u64) -> Self {
+        let mut memory = Self::at(device, address, Reservation::new());
+        memory.given_back = true;
+        memory
     }
 
     /// The memory of `owner` with a reservation of its own.
     pub fn alias(owner: &Arc<Allocation>) -> Self {
-        let mut alias = Self::from_address(&owner.device, owner.address, false);
+        let mut alias = Self::at(&owner.device, owner.address, Reservation::new());
         alias.owner = Some(Arc::clone(owner));
         alias
     }
@@ -93,13 +97,27 @@ impl Allocation {
         self.address
     }
 
-    pub fn is_pooled(&self) -> bool {
-        self.pooled
+    /// Whether a stream can give it back in its order.
+    pub fn is_of_a_pool(&self) -> bool {
+        self.owner.is_none() && !self.given_back && self.device.driver().frees_in_order()
     }
 
-    /// A stream has taken it back.
+    /// A stream has given it back.
     pub fn forget(mut self) {
         self.given_back = true;
+    }
+
+    /// What work uses it, as far as is known; asked for only where it matters.
+    fn users(&self) -> Vec<StreamFence> {
+        let known: Vec<StreamFence> = {
+            let guard = self.reservation.lock();
+            let fences = guard.iter(Usages::all()).map(|(fence, _)| fence);
+            fences.filter(|fence| fence.status() == Status::Pending).collect()
+        };
+        match known.windows(2).any(|pair| pair[0].context() != pair[1].context()) {
+            true => pending(&self.reservation),
+            false => known,
+        }
     }
 }
 
@@ -110,6 +128,16 @@ impl Resource for Allocation {
 
     fn reservation(&self) -> &Reservation<StreamFence> {
         &self.reservation
+    }
+}
+
+/// The owner of memory that calls are given: what a launch touches is the allocation.
+pub(crate) struct Lender(pub Arc<Allocation>);
+
+impl Owner for Lender {
+    fn touch(&self, writes: bool, touched: &mut Touched) {
+        let allocation: Arc<Allocation> = Arc::clone(&self.0);
+        touched.push(allocation, writes);
     }
 }
 
@@ -134,53 +162,70 @@ fn keep(owner: &Allocation, fences: Vec<StreamFence>) {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if let Some(owner) = self.owner.take() {
-            keep(&owner, pending(&self.reservation));
-        } else if !self.given_back {
-            self.device.discard(Leftover::Memory(self.address), &self.reservation);
+        if self.given_back {
+            return;
         }
+        let users = self.users();
+        if let Some(owner) = self.owner.take() {
+            return keep(&owner, users);
+        }
+        let device = &self.device;
+        let in_order = !capturing::is_held_back()
+            && device.driver().frees_in_order()
+            && device.free_in_order(self.address, &self.reservation, &users);
+        if !in_order {
+            let memory = Memory { driver: Arc::clone(device.driver()), address: self.address };
+            device.keep(Box::new(memory), users);
+        }
+    }
+}
+
+/// Memory that is given back when nothing uses it any more.
+struct Memory {
+    driver: Arc<dyn Driver>,
+    address: u64,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.driver.free(self.address);
     }
 }
 
 /// Page-locked memory of the host.
 pub(crate) struct HostAllocation {
     device: Device,
-    address: *mut u8,
-    layout: Layout,
+    memory: Option<HostMemory>,
+    address: HostAddress,
     reservation: Reservation<StreamFence>,
 }
 
-// SAFETY: it owns the memory; who reads or writes it does so through a buffer's borrows, or as a
-// stream's work, which the reservation orders.
-unsafe impl Send for HostAllocation {}
-// SAFETY: as above.
-unsafe impl Sync for HostAllocation {}
+struct HostMemory {
+    driver: Arc<dyn Driver>,
+    address: HostAddress,
+    bytes: usize,
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        self.driver.free_host(self.address, self.bytes);
+    }
+}
 
 impl HostAllocation {
     /// Memory of zero bytes.
     pub fn zeroed(device: &Device, bytes: usize) -> Result<Self, Error> {
-        let too_large = |_| Error::TooLarge { len: bytes, size: 1 };
-        let layout =
-            Layout::from_size_align(bytes.max(1), ALIGNMENT as usize).map_err(too_large)?;
-        let address = match device.backend() {
-            Backend::Gpu(gpu) => gpu.alloc_host(bytes)?,
-            Backend::Emulator(_) => {
-                // SAFETY: the layout has at least one byte.
-                let address = unsafe { std::alloc::alloc_zeroed(layout) };
-                if address.is_null() {
-                    return Err(Error::TooLarge { len: bytes, size: 1 });
-                }
-                address
-            }
-        };
-        if matches!(device.backend(), Backend::Gpu(_)) {
-            // SAFETY: the memory was allocated just now, with that many bytes.
-            unsafe { address.write_bytes(0, bytes) };
-        }
-        Ok(Self { device: device.clone(), address, layout, reservation: Reservation::new() })
+        capturing::forbid("allocating host memory")?;
+        device.tidy();
+        let driver = Arc::clone(device.driver());
+        let address = driver.alloc_host(bytes)?;
+        // SAFETY: the memory was allocated just now, with that many bytes.
+        unsafe { address.0.write_bytes(0, bytes) };
+        let memory = Some(HostMemory { driver, address, bytes });
+        Ok(Self { device: device.clone(), memory, address, reservation: Reservation::new() })
     }
 
-    pub fn address(&self) -> *mut u8 {
+    pub fn address(&self) -> HostAddress {
         self.address
     }
 }
@@ -197,26 +242,39 @@ impl Resource for HostAllocation {
 
 impl Drop for HostAllocation {
     fn drop(&mut self) {
-        let leftover = Leftover::Host(HostMemory(self.address), self.layout);
-        self.device.discard(leftover, &self.reservation);
+        if let Some(memory) = self.memory.take() {
+            self.device.keep(Box::new(memory), pending(&self.reservation));
+        }
     }
 }
 
-/// Code that was loaded.
+/// Code that was loaded, with the kernels of it that were launched.
 pub(crate) struct LoadedCode {
     device: Device,
-    loaded: Arc<Loaded>,
+    code: Arc<dyn Code>,
+    kernels: RwLock<HashMap<&'static str, Arc<dyn Kernel>>>,
     reservation: Reservation<StreamFence>,
 }
 
 impl LoadedCode {
-    pub fn new(device: &Device, loaded: Loaded) -> Self {
-        let reservation = Reservation::new();
-        Self { device: device.clone(), loaded: Arc::new(loaded), reservation }
+    pub fn new(device: &Device, code: Arc<dyn Code>) -> Self {
+        let (kernels, reservation) = (RwLock::default(), Reservation::new());
+        Self { device: device.clone(), code, kernels, reservation }
     }
 
-    pub fn loaded(&self) -> &Arc<Loaded> {
-        &self.loaded
+    pub fn code(&self) -> &dyn Code {
+        &*self.code
+    }
+
+    /// The kernel, which is looked up once.
+    pub fn kernel(&self, name: &'static str) -> Result<Arc<dyn Kernel>, Error> {
+        let known = self.kernels.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some(kernel) = known {
+            return Ok(kernel);
+        }
+        let kernel = self.code.kernel(name)?;
+        let mut kernels = self.kernels.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(kernels.entry(name).or_insert(kernel)))
     }
 }
 
@@ -232,100 +290,9 @@ impl Resource for LoadedCode {
 
 impl Drop for LoadedCode {
     fn drop(&mut self) {
-        self.device.discard(Leftover::Code(Arc::clone(&self.loaded)), &self.reservation);
-    }
-}
-
-/// The fences of a reservation that may not have signalled, asked for only where asking is allowed.
-fn pending(reservation: &Reservation<StreamFence>) -> Vec<StreamFence> {
-    if capture::is_going_on() {
-        let known = reservation.lock();
-        let fences = known.iter(Usages::ALL).map(|(fence, _)| fence);
-        fences.filter(|fence| fence.status() == Status::Pending).collect()
-    } else {
-        reservation.fences(Usages::ALL).into_iter().map(|(fence, _)| fence).collect()
-    }
-}
-
-/// What nobody owns any more.
-pub(crate) enum Leftover {
-    Memory(u64),
-    Host(HostMemory, Layout),
-    /// Dropping it is all there is to do.
-    Code(#[expect(dead_code, reason = "owned until it is dropped")] Arc<Loaded>),
-    Graph(#[expect(dead_code, reason = "owned until it is dropped")] RawGraph),
-}
-
-pub(crate) struct HostMemory(*mut u8);
-
-// SAFETY: a leftover's memory is its own.
-unsafe impl Send for HostMemory {}
-
-impl Leftover {
-    fn give_back(self, backend: &Backend) {
-        match (self, backend) {
-            (Self::Memory(address), _) => backend.memory().free(address),
-            (Self::Host(host, _), Backend::Gpu(gpu)) => gpu.free_host(host.0),
-            (Self::Host(host, layout), Backend::Emulator(_)) => {
-                // SAFETY: it was allocated with this layout, its buffer is gone, and no stream uses it.
-                unsafe { std::alloc::dealloc(host.0, layout) }
-            }
-            (Self::Code(_) | Self::Graph(_), _) => {}
-        }
-    }
-}
-
-/// The leftovers of a device that work may still be using.
-#[derive(Default)]
-pub(crate) struct Leftovers(Mutex<Vec<(Leftover, Vec<StreamFence>)>>);
-
-impl Leftovers {
-    /// Gives `leftover` back, now or when its fences have signalled.
-    pub fn add(
-        &self,
-        leftover: Leftover,
-        reservation: &Reservation<StreamFence>,
-        backend: &Backend,
-    ) {
-        let pending = pending(reservation);
-        // A capture forbids to free, too.
-        match pending.is_empty() && !capture::is_going_on() {
-            true => leftover.give_back(backend),
-            false => self.list().push((leftover, pending)),
-        }
-        self.sweep(backend);
-    }
-
-    /// Gives back what is not in use any more.
-    pub fn sweep(&self, backend: &Backend) {
-        if capture::is_going_on() {
-            return;
-        }
-        let mut list = self.list();
-        let mut index = 0;
-        while let Some((_, fences)) = list.get_mut(index) {
-            fences.retain(|fence| !fence.poll().is_ok_and(|status| status.is_signaled()));
-            if fences.is_empty() {
-                list.swap_remove(index).0.give_back(backend);
-            } else {
-                index += 1;
-            }
-        }
-    }
-
-    /// Waits for all of them.
-    pub fn finish(&self, backend: &Backend) {
-        for (leftover, fences) in self.list().drain(..) {
-            // What may still be in use, because a device does not answer, is not given back at all.
-            if fences.iter().all(|fence| fence.wait(None).is_ok()) {
-                leftover.give_back(backend);
-            } else {
-                std::mem::forget(leftover);
-            }
-        }
-    }
-
-    fn list(&self) -> std::sync::MutexGuard<'_, Vec<(Leftover, Vec<StreamFence>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let kernels =
+            std::mem::take(self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let code = (kernels, Arc::clone(&self.code));
+        self.device.keep(Box::new(code), pending(&self.reservation));
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::capturing;
 use crate::device::Device;
+use crate::error::Error;
 use crate::image::{Binary, Image, KernelInfo};
 use crate::memory::{LoadedCode, Resource};
-use crate::{emulator, gpu};
 
 /// An [`Image`] loaded on a device: one of its binaries, chosen to fit.
 ///
@@ -18,10 +19,17 @@ pub struct Module {
     pub(crate) code: Arc<LoadedCode>,
 }
 
-/// What a backend keeps of a module.
-pub(crate) enum Loaded {
-    Gpu(gpu::LoadedModule),
-    Emulator(emulator::LoadedModule),
+impl Device {
+    /// Loads the code of `image` that fits this device best.
+    ///
+    /// On a GPU that is machine code for it, else PTX that its driver can compile; on the emulator it
+    /// is PTX, of the target that its options name.
+    pub fn load(&self, image: &Image) -> Result<Module, Error> {
+        capturing::forbid("loading kernels")?;
+        self.tidy();
+        let (binary, code) = self.driver().load(image)?;
+        Ok(Module { image: *image, binary, code: Arc::new(LoadedCode::new(self, code)) })
+    }
 }
 
 /// What runs when a kernel of a module is launched.
@@ -48,10 +56,10 @@ impl Module {
 
     /// What runs.
     pub fn code(&self) -> Code {
-        match &**self.code.loaded() {
-            Loaded::Gpu(module) if module.is_cubin() => Code::Cubin,
-            Loaded::Gpu(_) => Code::DriverCompiled,
-            Loaded::Emulator(_) => Code::EmulatedPtx,
+        match self.code.code() {
+            code if code.is_emulated() => Code::EmulatedPtx,
+            code if code.is_cubin() => Code::Cubin,
+            _ => Code::DriverCompiled,
         }
     }
 

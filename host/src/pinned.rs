@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use baton::launch::DeviceValue;
 
-use crate::device::ALIGNMENT;
+use crate::device::Device;
+use crate::driver::ALIGNMENT;
+use crate::error::Error;
+use crate::fence::StreamFence;
 use crate::memory::{HostAllocation, Resource};
 use crate::reservation::{Access, Description};
-use crate::stream::StreamFence;
-use crate::{Device, Error};
 
 /// Page-locked host memory for `len` values of `T`.
 pub struct Pinned<T> {
@@ -59,7 +60,7 @@ impl<T: DeviceValue> Pinned<T> {
         self.allocation.ready_for(Access::Read, "looking at page-locked memory")?;
         // SAFETY: the memory has `len` values, which any bytes are, aligned for any value. No stream
         // writes it: all that were told to have ended, and telling one needs an exclusive borrow.
-        Ok(unsafe { std::slice::from_raw_parts(self.allocation.address().cast(), self.len) })
+        Ok(unsafe { std::slice::from_raw_parts(self.allocation.address().0.cast(), self.len) })
     }
 
     /// The values, when no stream reads or writes them any more.
@@ -67,7 +68,7 @@ impl<T: DeviceValue> Pinned<T> {
         self.allocation.ready_for(Access::Overwrite, "writing page-locked memory")?;
         self.allocation.reservation().lock().forgive();
         // SAFETY: as above; the borrow is exclusive, and no stream reads it either.
-        Ok(unsafe { std::slice::from_raw_parts_mut(self.allocation.address().cast(), self.len) })
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.allocation.address().0.cast(), self.len) })
     }
 }
 

@@ -2,7 +2,9 @@
 
 use baton::launch::SyncWords;
 
-use crate::{Buffer, Device, Error};
+use crate::buffer::Buffer;
+use crate::device::Device;
+use crate::error::Error;
 
 /// The state of a [protocol](baton::protocol): `objects` times `N` words, zeroed for each launch (rule A14).
 ///
@@ -45,19 +47,28 @@ impl<const N: usize> SyncBuffer<N> {
     /// The words, and their buffer, in which the caller zeroes them in the order of a stream before the launch that
     /// is given them.
     pub(crate) fn lend_unzeroed(&mut self) -> (&Buffer<u32>, SyncWords<'_, N>) {
+        // SAFETY: (2) the caller zeroes them.
+        (&self.words, unsafe { self.words() })
+    }
+
+    /// The words.
+    ///
+    /// # Safety
+    /// They are zero when the kernel that is given them begins.
+    unsafe fn words(&self) -> SyncWords<'_, N> {
         let objects = self.words.len().checked_div(N).unwrap_or(1) as u64;
         let (device, address) = (self.words.device().id(), self.words.address());
-        // SAFETY: (1) the buffer's words, which the borrow keeps for the launch alone, and which nothing else can reach
-        // before it; (2) the caller zeroes them.
-        (&self.words, unsafe { SyncWords::from_raw(device, address, objects) })
+        // SAFETY: (1) the buffer's words, which the callers' exclusive borrow keeps for the launch alone, and which
+        // nothing else can reach before it; (2) is the caller's.
+        let words = unsafe { SyncWords::from_raw(device, address, objects) };
+        // SAFETY: the buffer's allocation is all that they are a part of.
+        unsafe { words.owned_by(self.words.owner()) }
     }
 
     /// Zeroes the words and gives them to one launch.
     pub fn reset(&mut self) -> Result<SyncWords<'_, N>, Error> {
         self.words.fill(0)?;
-        let objects = self.words.len().checked_div(N).unwrap_or(1) as u64;
-        // SAFETY: (1) the buffer's words, which the borrow keeps for the launch alone; (2) zeroed above, and nobody can
-        // reach them before the launch does.
-        Ok(unsafe { SyncWords::from_raw(self.words.device().id(), self.words.address(), objects) })
+        // SAFETY: (2) zeroed above, behind all that use them, and the launch comes behind that.
+        Ok(unsafe { self.words() })
     }
 }

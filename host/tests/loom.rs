@@ -71,7 +71,7 @@ fn n30_one_thread_adds_while_another_walks() {
             })
         };
         let mut seen = Vec::new();
-        for step in reservation.unlocked(Usages::ALL) {
+        for step in reservation.unlocked(Usages::all()) {
             if step.restarted {
                 seen.clear();
             }
@@ -80,7 +80,7 @@ fn n30_one_thread_adds_while_another_walks() {
         // What was there all the time is met, once.
         assert_eq!(seen.iter().filter(|fence| **fence == first).count(), 1);
         adder.join().unwrap();
-        assert_eq!(reservation.fences(Usages::ALL).len(), 2);
+        assert_eq!(reservation.fences(Usages::all()).len(), 2);
     });
 }
 

@@ -148,9 +148,14 @@ fn every_mutant_is_seen_and_the_original_passes() {
     fs::write(folder.join("mutants.rs"), root).unwrap();
 
     let executable = folder.join("mutants");
+    // The module's one dependency is where this test's own are.
+    let libraries = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let bitflags = newest(&libraries, "libbitflags-");
     let built = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()))
         .args(["--edition", "2024", "--test", "--cap-lints", "allow", "-C", "debuginfo=0", "-o"])
         .arg(&executable)
+        .arg("--extern")
+        .arg(format!("bitflags={}", bitflags.display()))
         .arg(folder.join("mutants.rs"))
         .output()
         .unwrap();
@@ -172,6 +177,16 @@ fn every_mutant_is_seen_and_the_original_passes() {
     for mutant in &MUTANTS {
         println!("{}: seen by {} tests", mutant.name, seen_by(mutant.name));
     }
+}
+
+/// The library of this name that was built last.
+fn newest(folder: &Path, name: &str) -> PathBuf {
+    let libraries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).filter(|entry| {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        file.starts_with(name) && file.ends_with(".rlib")
+    });
+    let last = libraries.max_by_key(|entry| entry.metadata().unwrap().modified().unwrap());
+    last.expect("it was built for this test").path()
 }
 
 impl Mutant {

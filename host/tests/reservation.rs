@@ -108,7 +108,7 @@ proptest! {
                     made.entry(context).or_default().push(fence.clone());
                     let id = timelines[context].context;
                     // As strict as the strictest that it stands for.
-                    let usage = reservation.lock().iter(Usages::ALL)
+                    let usage = reservation.lock().iter(Usages::all())
                         .filter(|(fence, _)| fence.context() == id)
                         .map(|(_, usage)| usage)
                         .min();

@@ -20,7 +20,7 @@ static KERNELS: Image = Image {
         kernels: &[
             kernel("scale"),
             kernel("print"),
-            kernel("trap"),
+            kernel("spoil"),
             kernel("count"),
             kernel("plane"),
         ],
@@ -55,10 +55,12 @@ fn scale<'a>(
     unsafe { Call::new("scale", SHAPE, params) }
 }
 
-/// As if `trap` had an output.
-fn trap<'a>(_output: DeviceSliceMut<'a, f32>) -> Call<'a> {
-    // SAFETY: the entry takes no parameters.
-    unsafe { Call::new("trap", SHAPE, Params::new()) }
+/// It traps before it has written anything.
+fn spoil<'a>(output: DeviceSliceMut<'a, f32>) -> Call<'a> {
+    let mut params = Params::new();
+    params.push_slice_mut(&output);
+    // SAFETY: the entry takes an address-length pair, whose lifetime is the result's.
+    unsafe { Call::new("spoil", SHAPE, params) }
 }
 
 /// The parameter of a protocol of one word.
@@ -234,13 +236,13 @@ fn what_a_failed_writer_leaves_is_refused_until_it_is_overwritten() {
             (device.stream().unwrap(), device.stream().unwrap(), device.stream().unwrap());
         let (mut bad, mut next) = (ones(&device), ones(&device));
         let (input, mut good) = (ones(&device), ones(&device));
-        let failed = s1.launch(&module, 1, trap, (write(&mut bad),)).unwrap();
+        let failed = s1.launch(&module, 1, spoil, (write(&mut bad),)).unwrap();
         let dependent = s2.launch(&module, 1, scale, (read(&bad), write(&mut next), 2.0)).unwrap();
         s3.launch(&module, 1, scale, (read(&input), write(&mut good), 2.0)).unwrap();
 
         let error = failed.synchronize().unwrap_err();
         assert!(matches!(error, Error::WorkFailed { .. }), "{error:?}");
-        assert!(error.to_string().contains("trap"), "{error}");
+        assert!(error.to_string().contains("spoil"), "{error}");
         // It reached who waited for it, and its own stream, and nobody else.
         assert!(dependent.synchronize().is_err());
         s3.synchronize().unwrap();

@@ -16,7 +16,7 @@ use baton_host::reservation::{Fence, Waited};
 use baton_host::{
     Binary, Buffer, Device, Error, Image, KernelInfo, Module, Pinned, Stream, read, write,
 };
-use stand_in::{Driver, allocations, asked, complete, fail, with};
+use stand_in::{Driver, allocations, asked, complete, fail, violations, with};
 
 static KERNELS: Image = Image {
     name: "k",
@@ -72,8 +72,11 @@ fn gpu() -> (Device, Module) {
     (device, module)
 }
 
+/// A buffer whose contents have arrived, so that nobody waits for the device's own stream, which is the first.
 fn buffer(device: &Device) -> Buffer<f32> {
-    Buffer::from_slice(device, &[1.0, 2.0, 3.0]).unwrap()
+    let buffer = Buffer::from_slice(device, &[1.0, 2.0, 3.0]).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [1.0, 2.0, 3.0]);
+    buffer
 }
 
 /// Which streams waited for which, in the order of the calls: the stream of an event is that on which it
@@ -132,9 +135,9 @@ fn n31_the_writer_waits_for_both_readers_where_cudarc_waits_for_one() {
             t3.fill(&mut data, 0).unwrap();
         });
         println!("baton:\n  {}", ours.join("\n  "));
-        assert_eq!(waits(&ours), [(6, 4), (6, 5)]);
+        assert_eq!(waits(&ours), [(7, 5), (7, 6)]);
         let last_wait = ours.iter().rposition(|line| line.contains("waits for")).unwrap();
-        let fill = ours.iter().position(|line| line == "fill on 6").unwrap();
+        let fill = ours.iter().position(|line| line == "fill on 7").unwrap();
         assert!(last_wait < fill, "{ours:#?}");
     });
 }
@@ -167,21 +170,23 @@ fn n32_a_stream_may_be_dropped_while_it_writes() {
         let writer = device.stream().unwrap();
         writer.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
         let dropped = asked(|| drop(writer));
-        assert_eq!(dropped, ["destroy stream 1"]);
+        assert_eq!(dropped, ["destroy stream 2"]);
 
         let reader = device.stream().unwrap();
         let mut copy = buffer(&device);
         let log = asked(|| drop(reader.copy(&output, &mut copy).unwrap()));
-        assert_eq!(count(&log, "2 waits for"), 1, "{log:#?}");
+        assert_eq!(count(&log, "3 waits for"), 1, "{log:#?}");
 
-        // Nothing is freed while the events are not complete, and all of it is when they are.
-        let before = allocations();
-        let log = asked(|| drop((input, output, copy)));
-        assert_eq!((count(&log, "free"), allocations()), (0, before), "{log:#?}");
-        complete(true);
-        let log = asked(|| drop(buffer(&device)));
-        assert_eq!(count(&log, "free"), 4, "{log:#?}");
-        assert_eq!(allocations(), 0);
+        // All is freed behind what uses it: the input behind a stream that is gone, the output behind that and the
+        // reader, the copy in the reader's own order.
+        let log = asked(|| drop(input));
+        assert_eq!((count(&log, "4 waits for"), count(&log, "free on 4")), (1, 1), "{log:#?}");
+        let log = asked(|| drop(output));
+        assert_eq!((count(&log, "4 waits for"), count(&log, "free on 4")), (1, 1), "{log:#?}");
+        let log = asked(|| drop(copy));
+        assert_eq!((count(&log, "waits for"), count(&log, "free on 3")), (0, 1), "{log:#?}");
+        reader.synchronize().unwrap();
+        assert_eq!(violations(), "");
     });
 }
 
@@ -196,13 +201,15 @@ fn n32_freeing_on_a_stream_waits_for_everyone() {
         s2.launch(&module, 1, scale, (read(&data), write(&mut out), 2.0)).unwrap();
         let log = asked(|| s3.free(data).unwrap());
         // The second stream has waited for the first, but the third does not know that.
-        assert_eq!(count(&log, "3 waits for"), 2, "{log:#?}");
-        let freed = log.iter().position(|line| line == "free on 3").unwrap();
+        assert_eq!(count(&log, "4 waits for"), 2, "{log:#?}");
+        let freed = log.iter().position(|line| line == "free on 4").unwrap();
         assert!(log[..freed].iter().filter(|line| line.contains("waits for")).count() == 2);
 
-        // A buffer that is not of a stream's memory is given back later.
+        // So is a buffer that the host has made; the wait for its user is one that the stream has done.
         let log = asked(|| s3.free(out).unwrap());
-        assert_eq!(count(&log, "free"), 0, "{log:#?}");
+        assert_eq!((count(&log, "free on 4"), count(&log, "waits for")), (1, 0), "{log:#?}");
+        s3.synchronize().unwrap();
+        assert_eq!(violations(), "");
     });
 }
 
@@ -214,7 +221,7 @@ fn n33_the_streams_of_two_threads_are_two_contexts() {
         let use_it = || {
             let stream = device.thread_stream().unwrap();
             assert_eq!(device.thread_stream().unwrap().context(), stream.context());
-            let fence = stream.fill(&mut data.lock().unwrap(), 1).unwrap();
+            let fence = stream.fill(&mut *data.lock().unwrap(), 1).unwrap();
             assert_eq!(fence.context(), stream.context());
             stream.context()
         };
@@ -223,7 +230,7 @@ fn n33_the_streams_of_two_threads_are_two_contexts() {
             let there = std::thread::scope(|scope| scope.spawn(use_it).join().unwrap());
             assert_ne!(here, there);
         });
-        assert_eq!(waits(&log), [(2, 1)], "{log:#?}");
+        assert_eq!(waits(&log), [(3, 2)], "{log:#?}");
     });
 }
 
@@ -252,12 +259,14 @@ fn n34_an_error_instead_of_an_answer_ends_the_wait() {
         assert!(matches!(error, Error::WorkFailed { .. }), "{error:?}");
         assert!(error.to_string().contains("cannot be used further"), "{error}");
         fail("");
-        let text = output.to_vec().unwrap_err().to_string();
-        assert!(text.contains("contents are unknown"), "{text}");
-        let error = stream.fill(&mut output, 0).unwrap_err();
-        assert!(matches!(error, Error::WorkFailed { .. }), "{error:?}");
-        // What was only read is what it was.
-        assert_eq!(input.to_vec().unwrap(), [1.0, 2.0, 3.0]);
+        let refused = [
+            output.to_vec().map(drop).unwrap_err(),
+            stream.fill(&mut output, 0).map(drop).unwrap_err(),
+            input.to_vec().map(drop).unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, Error::DeviceLost { .. }), "{error:?}");
+        }
     });
 }
 
@@ -305,8 +314,8 @@ fn n35_nothing_is_asked_during_a_capture() {
             stream.fill(&mut output, 0).unwrap();
             drop(graph.take());
         });
-        assert_eq!(waits(&log), [(1, 2)], "{log:#?}");
-        assert_eq!(count(&log, "launch graph on 2"), 1);
+        assert_eq!(waits(&log), [(2, 3)], "{log:#?}");
+        assert_eq!(count(&log, "launch graph on 3"), 1);
         assert_eq!(count(&log, "destroy graph"), 0, "it may be running: {log:#?}");
         complete(true);
         let log = asked(|| drop(buffer(&device)));
@@ -320,6 +329,7 @@ fn a_graph_waits_for_what_its_capture_touched() {
         let device = Device::gpu(0).unwrap();
         let (mut stream, other) = (device.stream().unwrap(), device.stream().unwrap());
         let mut data = buffer(&device);
+        let before = allocations();
         other.fill(&mut data, 0).unwrap();
         let mut graph = None;
         let log = asked(|| {
@@ -331,7 +341,7 @@ fn a_graph_waits_for_what_its_capture_touched() {
             graph.launch(&stream).unwrap();
             graph.launch(&stream).unwrap();
         });
-        assert_eq!(count(&log, "1 waits for"), 1, "{log:#?}");
+        assert_eq!(count(&log, "2 waits for"), 1, "{log:#?}");
 
         // A capture that is broken off leaves nothing, and the host may wait again.
         let error = stream.capture(|_| Err(Error::ForeignFence)).map(drop).unwrap_err();
@@ -341,9 +351,12 @@ fn a_graph_waits_for_what_its_capture_touched() {
         // A graph keeps the memory that it works on.
         drop(data);
         graph.as_mut().unwrap().launch(&stream).unwrap();
-        assert_eq!(allocations(), 1);
+        assert_eq!(allocations(), before);
         drop(graph);
-        assert_eq!(allocations(), 0);
+        drop(buffer(&device));
+        assert_eq!(allocations(), before - 1);
+        stream.synchronize().unwrap();
+        assert_eq!(violations(), "");
     });
 }
 
@@ -391,7 +404,7 @@ fn at_most_one_wait_for_each_other_stream() {
         // What is new is waited for.
         s1.copy(&a, &mut b).unwrap();
         let log = asked(|| drop(s3.fill(&mut b, 0).unwrap()));
-        assert_eq!(count(&log, "3 waits for"), 1, "{log:#?}");
+        assert_eq!(count(&log, "4 waits for"), 1, "{log:#?}");
     });
 }
 
@@ -411,7 +424,8 @@ fn n38_a_launch_that_fails_commits_nothing() {
         assert_eq!(count(&log, "record"), 0, "{log:#?}");
         fail("");
         for buffer in [&input, &output] {
-            assert!(buffer.describe().to_string().contains("no work"), "{}", buffer.describe());
+            let description = buffer.describe().to_string();
+            assert!(!description.contains("stream 2"), "{description}");
         }
         let log = asked(|| drop(other.fill(&mut output, 0).unwrap()));
         assert!(waits(&log).is_empty(), "{log:#?}");
@@ -434,7 +448,7 @@ fn work_whose_end_cannot_be_recorded_is_waited_for() {
         let mut data = buffer(&device);
         fail("cuEventRecord:1");
         let log = asked(|| drop(stream.fill(&mut data, 0).unwrap()));
-        assert_eq!(log, ["fill on 1", "create event 1", "synchronize stream 1"]);
+        assert_eq!(log, ["fill on 2", "create event 3", "synchronize stream 2"]);
         fail("");
         let log = asked(|| drop(other.fill(&mut data, 0).unwrap()));
         assert!(waits(&log).is_empty(), "{log:#?}");
@@ -457,7 +471,7 @@ fn copies_reach_the_host_when_they_have_ended() {
         assert_eq!(count(&log, "synchronize event"), 1, "{log:#?}");
         let log = asked(|| assert!(host.as_slice().is_ok()));
         assert!(log.is_empty(), "it is known already: {log:#?}");
-        drop((host, data));
+        drop((host, data, stream, device));
         assert_eq!(allocations(), 0);
     });
 }
@@ -478,18 +492,21 @@ fn a_module_is_unloaded_when_its_kernels_have_ended() {
 }
 
 #[test]
-fn a_launch_that_waits_comes_after_all_streams() {
-    with(Driver::StandIn, &[], "a_launch_that_waits_comes_after_all_streams", || {
+fn a_launch_that_waits_comes_after_what_its_buffers_say() {
+    with(Driver::StandIn, &[], "a_launch_that_waits_comes_after_what_its_buffers_say", || {
         let (device, module) = gpu();
-        let (input, mut output) = (buffer(&device), buffer(&device));
-        let stream = device.stream().unwrap();
+        let (input, mut output, mut other) = (buffer(&device), buffer(&device), buffer(&device));
+        let [stream, beside] = [(); 2].map(|()| device.stream().unwrap());
         stream.fill(&mut output, 0).unwrap();
+        beside.fill(&mut other, 0).unwrap();
         let log = asked(|| {
             let call = scale(input.as_arg(), output.as_arg_mut(), 2.0);
             device.launch(&module, 1, call).unwrap();
         });
-        let launch = log.iter().position(|line| line.starts_with("launch")).unwrap();
-        assert!(log[..launch].contains(&"synchronize".to_owned()), "{log:#?}");
+        assert_eq!(count(&log, "1 waits for"), 1, "of two streams, one: {log:#?}");
+        assert_eq!(count(&log, "synchronize"), 1, "its own event, and nothing else: {log:#?}");
+        assert_eq!(output.to_vec().unwrap(), [2.0, 4.0, 6.0]);
+        assert!(!beside.is_idle().unwrap());
     });
 }
 
@@ -507,14 +524,14 @@ fn memory_that_a_stream_does_not_get_is_an_error() {
 
         let log = asked(|| drop(stream.resize(&mut data, 2).unwrap()));
         assert_eq!(data.len(), 2);
-        assert_eq!(count(&log, "copy on 1"), 1, "{log:#?}");
+        assert_eq!(count(&log, "copy on 2"), 1, "{log:#?}");
         assert_eq!(data.to_vec().unwrap(), [1.0, 2.0]);
         // Others wait for the move.
         let other = device.stream().unwrap();
         let mut copy = Buffer::zeroed(&device, 2).unwrap();
-        complete(false);
+        assert_eq!(copy.to_vec().unwrap(), [0.0; 2]);
         stream.resize(&mut data, 2).unwrap();
         let log = asked(|| drop(other.copy(&data, &mut copy).unwrap()));
-        assert_eq!(count(&log, "2 waits for"), 1, "{log:#?}");
+        assert_eq!(count(&log, "3 waits for"), 1, "{log:#?}");
     });
 }

@@ -26,8 +26,10 @@
 
 extern crate std;
 
+use core::any::Any;
 use core::fmt;
 use core::marker::PhantomData;
+use std::sync::Arc;
 use std::vec::Vec;
 
 use crate::global::{Load, ReceiveParam};
@@ -135,6 +137,51 @@ impl DeviceId {
     }
 }
 
+/// Who answers for device memory that kernels are given: a launch asks it what it touches, so that it can wait for those
+/// that use the same.
+///
+/// Device libraries implement it for what they lend memory from.
+pub trait Owner: Send + Sync {
+    /// Adds what a kernel touches that is given the memory, and may write it if `writes`.
+    fn touch(&self, writes: bool, touched: &mut Touched);
+}
+
+/// What the kernel of a [`Call`] may touch, as the owners of its memory say. Each is kept until the call is gone.
+#[derive(Debug, Default)]
+pub struct Touched(Vec<(Arc<dyn Any + Send + Sync>, bool)>);
+
+impl Touched {
+    /// Adds something of the device library's, and whether the kernel may write it.
+    pub fn push(&mut self, what: Arc<dyn Any + Send + Sync>, writes: bool) {
+        self.0.push((what, writes));
+    }
+
+    /// All of it, in the order of the parameters.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<dyn Any + Send + Sync>, bool)> {
+        self.0.iter().map(|(what, writes)| (what, *writes))
+    }
+}
+
+macro_rules! owned {
+    ($($what:ident<$life:lifetime $(, $argument:ident)*> $([const $n:ident])?;)*) => {$(
+        impl<$life $(, $argument)* $(, const $n: usize)?> $what<$life $(, $argument)* $(, $n)?> {
+            /// The same, of memory that `owner` answers for.
+            ///
+            /// # Safety
+            /// What `owner` adds to [`Touched`] is all of the device library's that the memory is a part of.
+            pub unsafe fn owned_by(mut self, owner: &$life dyn Owner) -> Self {
+                self.owner = Some(owner);
+                self
+            }
+        }
+    )*};
+}
+owned! {
+    DeviceSlice<'a, T>;
+    DeviceSliceMut<'a, T>;
+    SyncWords<'a> [const N];
+}
+
 /// Device memory that a kernel reads: the host argument for a `ReadOnly<T>`.
 ///
 /// Like `&'a [T]`, except that the host cannot look through it.
@@ -142,6 +189,7 @@ pub struct DeviceSlice<'a, T> {
     device: DeviceId,
     address: u64,
     len: u64,
+    owner: Option<&'a dyn Owner>,
     borrow: PhantomData<&'a [T]>,
 }
 
@@ -160,6 +208,7 @@ pub struct DeviceSliceMut<'a, T> {
     device: DeviceId,
     address: u64,
     len: u64,
+    owner: Option<&'a dyn Owner>,
     borrow: PhantomData<&'a mut [T]>,
 }
 
@@ -172,7 +221,7 @@ macro_rules! slices {
             /// For `'a`, `device` must have `len` values of `T` at `address`, aligned for `T`,
             #[doc = $access]
             pub unsafe fn from_raw(device: DeviceId, address: u64, len: u64) -> Self {
-                Self { device, address, len, borrow: PhantomData }
+                Self { device, address, len, owner: None, borrow: PhantomData }
             }
 
             /// The device whose memory this is.
@@ -218,6 +267,7 @@ pub struct SyncWords<'a, const N: usize> {
     device: DeviceId,
     address: u64,
     objects: u64,
+    owner: Option<&'a dyn Owner>,
     borrow: PhantomData<&'a mut [u32]>,
 }
 
@@ -229,7 +279,7 @@ impl<const N: usize> SyncWords<'_, N> {
     ///    nothing else may access them.
     /// 2. They must be zero when the kernel that is given them begins.
     pub unsafe fn from_raw(device: DeviceId, address: u64, objects: u64) -> Self {
-        Self { device, address, objects, borrow: PhantomData }
+        Self { device, address, objects, owner: None, borrow: PhantomData }
     }
 
     /// The device whose memory this is.
@@ -263,6 +313,7 @@ pub struct EncodedTensorMap(pub [u64; 16]);
 pub struct TensorMap<'a, Tile, A = Load> {
     device: DeviceId,
     encoded: EncodedTensorMap,
+    owner: Option<(&'a dyn Owner, bool)>,
     borrow: PhantomData<&'a ()>,
     tile: PhantomData<fn() -> (Tile, A)>,
 }
@@ -275,7 +326,17 @@ impl<Tile> Clone for TensorMap<'_, Tile, Load> {
 
 impl<Tile> Copy for TensorMap<'_, Tile, Load> {}
 
-impl<Tile, A> TensorMap<'_, Tile, A> {
+impl<'a, Tile, A> TensorMap<'a, Tile, A> {
+    /// The same, of a tensor that `owner` answers for, and that kernels store into if `writes`.
+    ///
+    /// # Safety
+    /// What `owner` adds to [`Touched`] is all of the device library's that the tensor is a part of, and kernels that
+    /// get the map only load if `writes` is `false`.
+    pub unsafe fn owned_by(mut self, owner: &'a dyn Owner, writes: bool) -> Self {
+        self.owner = Some((owner, writes));
+        self
+    }
+
     /// A tensor map from what the device's driver encoded.
     ///
     /// # Safety
@@ -284,7 +345,7 @@ impl<Tile, A> TensorMap<'_, Tile, A> {
     /// 2. For the lifetime, the memory that it describes must stay allocated, and nothing may write it
     ///    (for [`Load`]) or access it otherwise (for [`Store`](crate::global::Store)).
     pub unsafe fn from_encoded(device: DeviceId, encoded: EncodedTensorMap) -> Self {
-        Self { device, encoded, borrow: PhantomData, tile: PhantomData }
+        Self { device, encoded, owner: None, borrow: PhantomData, tile: PhantomData }
     }
 
     /// The device whose memory it describes.
@@ -309,6 +370,7 @@ impl<Tile, A> fmt::Debug for TensorMap<'_, Tile, A> {
 pub struct Params {
     bytes: Vec<Vec<u8>>,
     devices: Vec<(usize, DeviceId)>,
+    touched: Touched,
     co_resident: bool,
     /// Some parameter points into memory that the kernel may touch at once.
     touches_at_once: bool,
@@ -329,16 +391,21 @@ impl Params {
 
     /// Appends address and length of memory to read.
     pub fn push_slice<T>(&mut self, slice: &DeviceSlice<'_, T>) {
+        self.touches(slice.owner, false);
         self.push_span(slice.device, slice.address, slice.len);
     }
 
     /// Appends address and length of memory to write.
     pub fn push_slice_mut<T>(&mut self, slice: &DeviceSliceMut<'_, T>) {
+        self.touches(slice.owner, true);
         self.push_span(slice.device, slice.address, slice.len);
     }
 
     /// Appends a tensor map by value.
     pub fn push_tensor_map<Tile, A>(&mut self, map: &TensorMap<'_, Tile, A>) {
+        if let Some((owner, writes)) = map.owner {
+            self.touches(Some(owner), writes);
+        }
         self.points_into(map.device);
         self.bytes.push(map.encoded.0.iter().flat_map(|word| word.to_le_bytes()).collect());
     }
@@ -349,10 +416,12 @@ impl Params {
         words: SyncWords<'_, N>,
         data: [DeviceSliceMut<'_, T>; M],
     ) {
+        self.touches(words.owner, true);
         self.points_into(words.device);
         let mut bytes: Vec<u8> =
             [words.address, words.objects].iter().flat_map(|word| word.to_le_bytes()).collect();
         for slice in data {
+            self.touches(slice.owner, true);
             self.points_into(slice.device);
             bytes.extend([slice.address, slice.len].iter().flat_map(|word| word.to_le_bytes()));
         }
@@ -375,6 +444,12 @@ impl Params {
         push(self);
         self.touches_at_once = before;
         self.touches_later = true;
+    }
+
+    fn touches(&mut self, owner: Option<&dyn Owner>, writes: bool) {
+        if let Some(owner) = owner {
+            owner.touch(writes, &mut self.touched);
+        }
     }
 
     fn points_into(&mut self, device: DeviceId) {
@@ -448,6 +523,11 @@ impl Call<'_> {
     pub fn is_dependent(&self) -> bool {
         // A kernel without such a parameter has no wait at its exit either.
         self.params.touches_later && !self.params.touches_at_once
+    }
+
+    /// What the kernel may touch, as far as its memory has owners.
+    pub fn touched(&self) -> &Touched {
+        &self.params.touched
     }
 
     /// The parameters that point into a device's memory: index and device.

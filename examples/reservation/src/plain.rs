@@ -84,7 +84,10 @@ fn rounds(
 
     let mut wrong = 0;
     for (stream, counter) in [(&slow, slow_wrong), (&quick, quick_wrong)] {
-        wrong += stream.clone_dtoh(&counter)?.into_iter().map(u64::from).sum::<u64>();
+        let counts = stream.clone_dtoh(&counter)?;
+        // The driver's documents leave open whether a copy to ordinary memory has ended when its call returns.
+        stream.synchronize()?;
+        wrong += counts.into_iter().map(u64::from).sum::<u64>();
     }
     Ok(Tally { wrong, elapsed, hazards: Vec::new() })
 }

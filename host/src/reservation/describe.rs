@@ -19,7 +19,7 @@ impl<F: Fence> Reservation<F> {
     /// The fences, how far they are as far as is known, and what each access would wait for.
     pub fn describe(&self) -> Description<F> {
         let list = self.list();
-        let fences = list.seen_by(Usages::ALL).map(|slot| (slot.fence.clone(), slot.usage));
+        let fences = list.seen_by(Usages::all()).map(|slot| (slot.fence.clone(), slot.usage));
         Description { id: self.id(), fences: fences.collect(), failure: list.failure() }
     }
 }
@@ -45,7 +45,7 @@ impl<F: Fence> fmt::Display for Description<F> {
             let mut waits = Vec::new();
             let query = access.waits_at().query();
             for (fence, usage) in &self.fences {
-                if query.contains(*usage) && fence.status() == Status::Pending {
+                if query.has(*usage) && fence.status() == Status::Pending {
                     keep_latest(&mut waits, fence);
                 }
             }

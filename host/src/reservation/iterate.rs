@@ -3,8 +3,22 @@
 //! Both take one fence out in each step, so that nothing is locked while the caller looks at it.
 
 use super::fence::{Asking, Fence};
-use super::lock::Reservation;
+use super::lock::{Guard, Reservation};
 use super::usage::{Usage, Usages};
+
+impl<F: Fence> Reservation<F> {
+    /// Walks over the fences that have not signalled, without the lock.
+    pub fn unlocked(&self, query: impl Into<Usages>) -> Unlocked<'_, F> {
+        Unlocked::new(self, query.into())
+    }
+}
+
+impl<F: Fence, S> Guard<'_, F, S> {
+    /// Walks over the fences that a query sees, signalled ones included.
+    pub fn iter(&self, query: impl Into<Usages>) -> Locked<'_, F> {
+        Locked::new(self.reservation(), query.into())
+    }
+}
 
 /// The fences of a locked reservation. Made by [`Guard::iter`](super::Guard::iter).
 #[derive(Debug)]
@@ -15,7 +29,7 @@ pub struct Locked<'g, F> {
 }
 
 impl<'g, F: Fence> Locked<'g, F> {
-    pub(super) fn new(reservation: &'g Reservation<F>, query: Usages) -> Self {
+    fn new(reservation: &'g Reservation<F>, query: Usages) -> Self {
         Self { reservation, query, next: 0 }
     }
 }
@@ -28,7 +42,7 @@ impl<F: Fence> Iterator for Locked<'_, F> {
         loop {
             let slot = list.get(self.next)?;
             self.next += 1;
-            if self.query.contains(slot.usage) {
+            if self.query.has(slot.usage) {
                 return Some((slot.fence.clone(), slot.usage));
             }
         }
@@ -64,7 +78,7 @@ pub struct Unlocked<'r, F> {
 }
 
 impl<'r, F: Fence> Unlocked<'r, F> {
-    pub(super) fn new(reservation: &'r Reservation<F>, query: Usages) -> Self {
+    fn new(reservation: &'r Reservation<F>, query: Usages) -> Self {
         Self { reservation, query, next: 0, swaps: None, fresh: true }
     }
 
@@ -88,8 +102,7 @@ impl<F: Fence> Iterator for Unlocked<'_, F> {
         loop {
             let slot = list.get(self.next)?;
             self.next += 1;
-            if self.query.contains(slot.usage) && !Asking::Allowed.status(&slot.fence).is_signaled()
-            {
+            if self.query.has(slot.usage) && !Asking::Allowed.status(&slot.fence).is_signaled() {
                 let restarted = std::mem::take(&mut self.fresh);
                 return Some(Seen { fence: slot.fence.clone(), usage: slot.usage, restarted });
             }

@@ -6,7 +6,6 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::fence::{Asking, ContextId, Failure, Fence};
-use super::iterate::{Locked, Unlocked};
 use super::merge::Merged;
 use super::slots::{Added, List, OutOfMemory};
 use super::sync::{Mutex, MutexGuard};
@@ -55,11 +54,6 @@ impl<F: Fence> Reservation<F> {
     /// The fences that a query sees and that have not signalled: a copy, taken in one step.
     pub fn fences(&self, query: impl Into<Usages>) -> Vec<(F, Usage)> {
         self.list().unsignaled(query.into(), Asking::Allowed)
-    }
-
-    /// Walks over the fences that have not signalled, without the lock.
-    pub fn unlocked(&self, query: impl Into<Usages>) -> Unlocked<'_, F> {
-        Unlocked::new(self, query.into())
     }
 
     /// Why the contents are unknown: the first failure of work that was to write them, if it is known
@@ -178,18 +172,13 @@ impl<'r, F: Fence, S> Guard<'r, F, S> {
     pub fn copy_from(&mut self, source: &Reservation<F>) -> Result<(), ReserveError> {
         let (fences, failure) = {
             let list = source.list();
-            (list.unsignaled(Usages::ALL, self.asking), list.failure())
+            (list.unsignaled(Usages::all(), self.asking), list.failure())
         };
         let count = fences.len();
         let copied = self.reservation.list().copy_from(fences, failure);
         // What was reserved was reserved in the list that is gone.
         self.left = 0;
         copied.map_err(|OutOfMemory| ReserveError::OutOfMemory { count })
-    }
-
-    /// Walks over the fences that a query sees, signalled ones included.
-    pub fn iter(&self, query: impl Into<Usages>) -> Locked<'_, F> {
-        Locked::new(self.reservation, query.into())
     }
 
     /// From now on, no device is asked how far a fence is: only what is known already counts.

@@ -3,8 +3,6 @@
 use std::time::Instant;
 
 use super::fence::{Failure, Fence, Status};
-use super::lock::Reservation;
-use super::usage::Usages;
 
 /// A fence, or several of different contexts that are taken together.
 ///
@@ -88,13 +86,5 @@ pub(super) fn keep_latest<F: Fence>(latest: &mut Vec<F>, fence: &F) {
         Some(known) if fence.is_later_or_same(known) => *known = fence.clone(),
         Some(_) => {}
         None => latest.push(fence.clone()),
-    }
-}
-
-impl<F: Fence> Reservation<F> {
-    /// One fence that signals after all that a query sees; `None` if all have.
-    pub fn singleton(&self, query: impl Into<Usages>) -> Option<Merged<F>> {
-        let list = self.list();
-        merge(list.seen_by(query.into()).map(|slot| Merged::One(slot.fence.clone())))
     }
 }

@@ -54,7 +54,7 @@ impl<F: Fence> List<F> {
 
     /// The slots that a query for `usages` sees, the signalled ones included.
     pub fn seen_by(&self, usages: Usages) -> impl Iterator<Item = &Slot<F>> {
-        self.slots.iter().filter(move |slot| usages.contains(slot.usage))
+        self.slots.iter().filter(move |slot| usages.has(slot.usage))
     }
 
     /// Makes room for `more` fences. A list that has to grow drops the signalled ones.
@@ -98,13 +98,13 @@ impl<F: Fence> List<F> {
         if self.slots.iter().any(covered) {
             return Place::Covered;
         }
-        self.slots
-            .iter()
-            .position(|slot| {
-                (slot.usage >= usage && fence.is_later_or_same(&slot.fence))
-                    || asking.status(&slot.fence).is_signaled()
-            })
-            .map_or(Place::Append, Place::At)
+        // What is known comes first: asking a device costs more than looking at the list twice.
+        let known = self.slots.iter().position(|slot| {
+            (slot.usage >= usage && fence.is_later_or_same(&slot.fence))
+                || slot.fence.status().is_signaled()
+        });
+        let asked = || self.slots.iter().position(|slot| asking.status(&slot.fence).is_signaled());
+        known.or_else(asked).map_or(Place::Append, Place::At)
     }
 
     /// Adds a fence, in a new slot only if `may_append`.

@@ -1,7 +1,8 @@
 //! What a fence's work does to the resource, and which of it an access waits for.
 
 use std::fmt;
-use std::ops::{BitOr, BitOrAssign};
+
+use bitflags::bitflags;
 
 /// What a fence's work does to the resource, strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,7 +25,7 @@ impl Usage {
     /// The usages that a query at this level sees: its own and the stricter ones.
     pub const fn query(self) -> Usages {
         // The bits up to and including this one.
-        Usages((2 << self as u8) - 1)
+        Usages::from_bits_truncate((2 << self as u8) - 1)
     }
 
     const fn name(self) -> &'static str {
@@ -43,70 +44,43 @@ impl fmt::Display for Usage {
     }
 }
 
-/// A set of usages, as flags.
-///
-/// A [`Usage`] where a set is wanted means its [`query`](Usage::query).
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Usages(u8);
+bitflags! {
+    /// A set of usages, as flags.
+    ///
+    /// A [`Usage`] where a set is wanted means its [`query`](Usage::query).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Usages: u8 {
+        /// Only work that moves the memory.
+        const KERNEL = 1 << Usage::Kernel as u8;
+        /// Only work that writes.
+        const WRITE = 1 << Usage::Write as u8;
+        /// Only work that reads.
+        const READ = 1 << Usage::Read as u8;
+        /// Only work that keeps the memory in place.
+        const BOOKKEEP = 1 << Usage::Bookkeep as u8;
+    }
+}
 
 impl Usages {
-    /// None of them.
-    pub const NONE: Self = Self(0);
-    /// Only work that moves the memory.
-    pub const KERNEL: Self = Self::only(Usage::Kernel);
-    /// Only work that writes.
-    pub const WRITE: Self = Self::only(Usage::Write);
-    /// Only work that reads.
-    pub const READ: Self = Self::only(Usage::Read);
-    /// Only work that keeps the memory in place.
-    pub const BOOKKEEP: Self = Self::only(Usage::Bookkeep);
-    /// All of them.
-    pub const ALL: Self = Usage::Bookkeep.query();
-
     /// The set of this usage alone.
     pub const fn only(usage: Usage) -> Self {
-        Self(1 << usage as u8)
+        Self::from_bits_truncate(1 << usage as u8)
     }
 
     /// Whether `usage` is in the set.
-    pub const fn contains(self, usage: Usage) -> bool {
-        self.0 & Self::only(usage).0 != 0
-    }
-
-    /// Whether the set is empty.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
+    pub const fn has(self, usage: Usage) -> bool {
+        self.contains(Self::only(usage))
     }
 
     /// The members, strictest first.
-    pub fn iter(self) -> impl Iterator<Item = Usage> {
-        Usage::ALL.into_iter().filter(move |usage| self.contains(*usage))
+    pub fn usages(self) -> impl Iterator<Item = Usage> {
+        Usage::ALL.into_iter().filter(move |usage| self.has(*usage))
     }
 }
 
 impl From<Usage> for Usages {
     fn from(level: Usage) -> Self {
         level.query()
-    }
-}
-
-impl BitOr for Usages {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-impl BitOrAssign for Usages {
-    fn bitor_assign(&mut self, other: Self) {
-        *self = *self | other;
-    }
-}
-
-impl fmt::Debug for Usages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::fence::{Failure, Fence, Status};
 use super::lock::Reservation;
+use super::merge::{Merged, merge};
 use super::usage::{Usage, Usages};
 
 /// How a wait on the host ended.
@@ -17,6 +18,12 @@ pub enum Waited {
 }
 
 impl<F: Fence> Reservation<F> {
+    /// One fence that signals after all that a query sees; `None` if all have.
+    pub fn singleton(&self, query: impl Into<Usages>) -> Option<Merged<F>> {
+        let list = self.list();
+        merge(list.seen_by(query.into()).map(|slot| Merged::One(slot.fence.clone())))
+    }
+
     /// Waits until all fences have signalled that a query sees now.
     ///
     /// `timeout` is one budget for all of them; zero only looks, and `None` waits as long as it takes.
@@ -39,7 +46,7 @@ impl<F: Fence> Reservation<F> {
                 .filter(|slot| slot.fence.status() != Status::Done)
                 .map(|slot| slot.fence.clone())
                 .collect();
-            (fences, list.failure().filter(|_| query.contains(Usage::Write)))
+            (fences, list.failure().filter(|_| query.has(Usage::Write)))
         };
         if let Some(failure) = failure {
             return Err(failure);

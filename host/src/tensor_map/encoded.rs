@@ -5,12 +5,21 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use baton::global::Load;
-use baton::launch::{DeviceSlice, EncodedTensorMap, TensorMap};
+use baton::launch::{DeviceSlice, EncodedTensorMap, Owner, TensorMap, Touched};
 use baton::tile::BulkTile;
 
-use crate::memory::Allocation;
+use crate::buffer::Buffer;
+use crate::device::Device;
+use crate::error::Error;
+use crate::memory::{Allocation, Resource};
 use crate::reservation::Access;
-use crate::{Buffer, Device, Error};
+
+/// The buffer of a tensor, as long as it is lent.
+pub(super) struct Lent<'a> {
+    pub allocation: Arc<Allocation>,
+    pub owner: &'a dyn Owner,
+    pub access: Access,
+}
 
 /// A tensor map that the device's encoder made, for accesses of the kind `A` while the buffer is borrowed.
 ///
@@ -20,27 +29,20 @@ use crate::{Buffer, Device, Error};
 /// | the same, on a stream | [`read_tiles`](crate::read_tiles), or [`assume_tiles`](Self::assume_tiles) |
 /// | an address of a map, for the instructions themselves (`baton::ptx::tensor`) | [`store`](Self::store) |
 pub struct EncodedMap<'a, A = Load> {
-    tensor: Arc<Allocation>,
-    access: Access,
+    tensor: Lent<'a>,
     encoded: EncodedTensorMap,
     bytes: u64,
-    borrow: PhantomData<&'a ()>,
     kind: PhantomData<fn() -> A>,
 }
 
-impl<A> EncodedMap<'_, A> {
-    /// `tensor` is lent to the result as `access` demands.
-    pub(super) fn new(
-        tensor: Arc<Allocation>,
-        access: Access,
-        encoded: EncodedTensorMap,
-        bytes: u64,
-    ) -> Self {
-        Self { tensor, access, encoded, bytes, borrow: PhantomData, kind: PhantomData }
+impl<'a, A> EncodedMap<'a, A> {
+    /// `tensor` is lent to the result as its access demands.
+    pub(super) fn new(tensor: Lent<'a>, encoded: EncodedTensorMap, bytes: u64) -> Self {
+        Self { tensor, encoded, bytes, kind: PhantomData }
     }
 
     fn device(&self) -> &Device {
-        crate::memory::Resource::device(&*self.tensor)
+        self.tensor.allocation.device()
     }
 
     /// The 128 bytes.
@@ -63,7 +65,10 @@ impl<'a, A> EncodedMap<'a, A> {
     pub unsafe fn assume_tile<Tile: BulkTile>(self) -> TensorMap<'a, Tile, A> {
         // SAFETY: (1) this device's encoder has encoded it, the rest is the caller's promise; (2) the tensor lies in the
         // buffer, which is borrowed as the access demands.
-        unsafe { TensorMap::from_encoded(self.device().id(), self.encoded) }
+        let map = unsafe { TensorMap::from_encoded(self.device().id(), self.encoded) };
+        let Lent { owner, access, .. } = self.tensor;
+        // SAFETY: the buffer's allocation is all that the tensor is a part of.
+        unsafe { map.owned_by(owner, access.writes()) }
     }
 
     /// The map as an argument of a launch on a stream, which waits for those that use the buffer.
@@ -71,9 +76,8 @@ impl<'a, A> EncodedMap<'a, A> {
     /// # Safety
     /// As for [`assume_tile`](Self::assume_tile).
     pub unsafe fn assume_tiles<Tile: BulkTile>(self) -> Tiles<'a, Tile, A> {
-        let (tensor, access) = (Arc::clone(&self.tensor), self.access);
         // SAFETY: the caller's promise.
-        Tiles { tensor, access, map: unsafe { self.assume_tile() } }
+        Tiles(unsafe { self.assume_tile() })
     }
 
     /// The map in the memory of its device, where an instruction's address finds it: its 16 words, aligned to 128 bytes.
@@ -89,7 +93,7 @@ impl<'a, A> EncodedMap<'a, A> {
 impl<A> fmt::Debug for EncodedMap<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EncodedMap")
-            .field("access", &self.access)
+            .field("access", &self.tensor.access)
             .field("bytes", &self.bytes)
             .finish_non_exhaustive()
     }
@@ -97,11 +101,7 @@ impl<A> fmt::Debug for EncodedMap<'_, A> {
 
 /// A matrix or tensor whose tiles a kernel on a stream loads (`A` is [`Load`]) or stores. Made by
 /// [`read_tiles`](crate::read_tiles), [`write_tiles`](crate::write_tiles) and [`EncodedMap::assume_tiles`].
-pub struct Tiles<'a, Tile, A> {
-    pub(crate) tensor: Arc<Allocation>,
-    pub(crate) access: Access,
-    pub(crate) map: TensorMap<'a, Tile, A>,
-}
+pub struct Tiles<'a, Tile, A>(pub(crate) TensorMap<'a, Tile, A>);
 
 /// A tensor map in the memory of its device. Made by [`EncodedMap::store`].
 ///
@@ -116,19 +116,21 @@ pub struct StoredMap<'a, A = Load> {
 impl<A> StoredMap<'_, A> {
     /// The words of the map as an argument for [`Device::launch`](crate::Device::launch).
     pub fn as_arg(&self) -> DeviceSlice<'_, u64> {
-        self.words.as_arg()
+        // SAFETY: the words are the buffer's, and the tensor is what the map has borrowed.
+        unsafe { self.words.as_arg().owned_by(self) }
     }
 
     /// Bytes that one copy moves.
     pub fn bytes(&self) -> u64 {
         self.map.bytes
     }
+}
 
-    /// What a kernel touches that gets the map, and how.
-    pub(crate) fn touches(&self) -> [(Arc<Allocation>, Access); 2] {
-        [
-            (Arc::clone(&self.words.allocation), Access::Read),
-            (Arc::clone(&self.map.tensor), self.map.access),
-        ]
+/// A kernel that gets the address of the map touches the words and the tensor.
+impl<A> Owner for StoredMap<'_, A> {
+    fn touch(&self, writes: bool, touched: &mut Touched) {
+        self.words.owner().touch(writes, touched);
+        let tensor: Arc<Allocation> = Arc::clone(&self.map.tensor.allocation);
+        touched.push(tensor, self.map.tensor.access.writes());
     }
 }

@@ -13,8 +13,9 @@ use baton_emulator::tensor_map::{
 
 use super::encoded::EncodedMap;
 use super::tiled::{Tensor, fields};
+use crate::buffer::Buffer;
+use crate::error::Error;
 use crate::reservation::Access;
-use crate::{Buffer, Error};
 
 /// A tensor in a buffer, of which kernels load columns of pixels. Made by [`Buffer::im2col`].
 #[derive(Clone, Debug)]
@@ -108,9 +109,13 @@ fn has_pixels(desc: &TensorMapDesc, lower: &[i32], upper: &[i32]) -> Result<(), 
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "emulator"))]
 mod tests {
-    use crate::{Buffer, Device, EmulatorOptions, Im2col, Swizzle};
+    use super::Im2col;
+    use crate::buffer::Buffer;
+    use crate::device::Device;
+    use crate::options::EmulatorOptions;
+    use baton_emulator::tensor_map::Swizzle;
 
     /// What becomes of a map of 64 channels, 14 × 12 pixels and 3 images.
     fn encoded(

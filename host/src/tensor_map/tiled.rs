@@ -9,12 +9,11 @@ use baton_emulator::tensor_map::{
     DataType, Interleave, L2Promotion, OobFill, Swizzle, TensorMapDesc, TensorMapError,
 };
 
-use super::data_type;
-use super::encoded::EncodedMap;
-use crate::device::Backend;
-use crate::emulator::Emulator;
+use super::encoded::{EncodedMap, Lent};
+use super::matrix::data_type;
+use crate::buffer::Buffer;
+use crate::error::Error;
 use crate::reservation::Access;
-use crate::{Buffer, Error};
 
 /// A tensor in a buffer, cut into boxes. Made by [`Buffer::tiled`] and [`Buffer::tiled_mut`].
 ///
@@ -208,12 +207,10 @@ impl<'a, T: Element> Tensor<'a, T> {
 
     /// Encodes a description of this tensor that breaks no rule.
     pub fn encode<A>(&self, desc: &TensorMapDesc) -> Result<EncodedMap<'a, A>, String> {
-        let encoded = match self.buffer.device().backend() {
-            Backend::Gpu(gpu) => gpu.encode(desc),
-            Backend::Emulator(_) => Emulator::encode(desc),
-        }?;
-        let tensor = Arc::clone(&self.buffer.allocation);
-        Ok(EncodedMap::new(tensor, self.access, encoded, desc.tile_bytes()))
+        let encoded = self.buffer.device().driver().encode(desc)?;
+        let (allocation, owner) = (Arc::clone(self.buffer.allocation()), self.buffer.owner());
+        let tensor = Lent { allocation, owner, access: self.access };
+        Ok(EncodedMap::new(tensor, encoded, desc.tile_bytes()))
     }
 
     /// Refuses a tensor whose last element does not lie in the buffer. The dimensions have as many strides as they need.

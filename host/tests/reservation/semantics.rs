@@ -36,7 +36,7 @@ fn with(usages: &[Usage]) -> (Reservation<Manual>, Vec<Manual>) {
 }
 
 fn all(reservation: &Reservation<Manual>) -> Vec<(Manual, Usage)> {
-    reservation.lock().iter(Usages::ALL).collect()
+    reservation.lock().iter(Usages::all()).collect()
 }
 
 const NOW: Option<Duration> = Some(Duration::ZERO);
@@ -142,8 +142,8 @@ fn n06_a_set_sees_its_members_alone() {
     let of = |set| reservation.fences(set).into_iter().map(|(fence, _)| fence).collect::<Vec<_>>();
     assert_eq!(of(Usages::READ), [fences[2].clone()]);
     assert_eq!(of(Usages::KERNEL | Usages::BOOKKEEP), [fences[0].clone(), fences[3].clone()]);
-    assert_eq!(of(Usages::ALL), fences);
-    assert!(of(Usages::NONE).is_empty() && Usages::NONE.is_empty());
+    assert_eq!(of(Usages::all()), fences);
+    assert!(of(Usages::empty()).is_empty() && Usages::empty().is_empty());
     assert_eq!(Usages::from(READ), Usages::KERNEL | Usages::WRITE | Usages::READ);
 }
 
@@ -292,7 +292,7 @@ fn n17_growing_drops_what_has_signaled() {
     fences[3].signal();
     let guard = reserved(&reservation, 1);
     assert_eq!(guard.capacity(), 8);
-    let kept: Vec<_> = guard.iter(Usages::ALL).collect();
+    let kept: Vec<_> = guard.iter(Usages::all()).collect();
     assert_eq!(kept, [(fences[0].clone(), READ), (fences[2].clone(), READ)]);
 }
 
@@ -310,8 +310,8 @@ fn n18_locked_iteration_yields_the_signaled_and_a_copy_does_not() {
     let (reservation, fences) = with(&[WRITE, READ]);
     fences[0].signal();
     assert_eq!(all(&reservation).len(), 2);
-    assert_eq!(reservation.fences(Usages::ALL), [(fences[1].clone(), READ)]);
-    assert_eq!(reservation.unlocked(Usages::ALL).count(), 1);
+    assert_eq!(reservation.fences(Usages::all()), [(fences[1].clone(), READ)]);
+    assert_eq!(reservation.unlocked(Usages::all()).count(), 1);
 }
 
 #[test]
@@ -368,7 +368,7 @@ fn n21_copies_under_concurrent_adds_end() {
         });
         let mut seen = 0;
         while !adder.is_finished() {
-            let copy = reservation.fences(Usages::ALL).len();
+            let copy = reservation.fences(Usages::all()).len();
             assert!(copy >= seen, "an unsignalled fence has been lost");
             seen = copy;
             let other = Reservation::new();
@@ -376,7 +376,7 @@ fn n21_copies_under_concurrent_adds_end() {
             assert!(all(&other).len() >= seen);
             // A walk may begin again whenever the list is swapped, and a swap doubles the list.
             let mut restarts = 0;
-            for step in reservation.unlocked(Usages::ALL) {
+            for step in reservation.unlocked(Usages::all()) {
                 restarts += usize::from(step.restarted);
             }
             assert!(restarts <= 10, "{restarts}");
@@ -658,7 +658,7 @@ fn n35_nothing_is_asked_when_asking_is_forbidden() {
     guard.add(Timeline::new().fence(), WRITE).unwrap();
     guard.prune();
     assert_eq!(asked(), before);
-    assert_eq!(guard.iter(Usages::ALL).count(), 5);
+    assert_eq!(guard.iter(Usages::all()).count(), 5);
 }
 
 #[test]

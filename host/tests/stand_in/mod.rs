@@ -26,7 +26,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    fn folder(&self) -> &'static Path {
+    pub fn folder(&self) -> &'static Path {
         static FOLDERS: [OnceLock<PathBuf>; 3] = [const { OnceLock::new() }; 3];
         let (slot, name, cfg): (_, _, &[&str]) = match self {
             Self::StandIn => (&FOLDERS[0], "stand-in", &[]),
@@ -101,6 +101,63 @@ pub fn allocations() -> usize {
     unsafe {
         let count = sys::culib().get::<unsafe extern "C" fn() -> usize>(b"stand_in_allocations");
         count.unwrap()()
+    }
+}
+
+/// A number that the stand-in keeps.
+fn number(symbol: &str) -> usize {
+    // SAFETY: the stand-in is loaded, and the callers name symbols of this type.
+    unsafe { sys::culib().get::<unsafe extern "C" fn() -> usize>(symbol.as_bytes()).unwrap()() }
+}
+
+/// How many allocations of the stand-in had memory at the same time, at most.
+pub fn places() -> usize {
+    number("stand_in_places")
+}
+
+/// How often the stand-in was asked for a primary context.
+pub fn contexts() -> usize {
+    number("stand_in_contexts")
+}
+
+/// How often the stand-in was asked which context is current, or to make one so.
+pub fn context_calls() -> usize {
+    number("stand_in_context_calls")
+}
+
+/// What was done that no driver forgives.
+pub fn violations() -> String {
+    // SAFETY: the stand-in is loaded, the symbol has this type, and the text is ours to keep.
+    unsafe {
+        let violations =
+            sys::culib().get::<unsafe extern "C" fn() -> *mut c_char>(b"stand_in_violations");
+        CStr::from_ptr(violations.unwrap()()).to_string_lossy().into_owned()
+    }
+}
+
+/// Lets the stand-in do some of its work early, as the seed says.
+pub fn seed(seed: u64) {
+    // SAFETY: the stand-in is loaded, and the symbol has this type.
+    unsafe {
+        sys::culib().get::<unsafe extern "C" fn(u64)>(b"stand_in_seed").unwrap()(seed);
+    }
+}
+
+/// Makes a context current that is nobody's here, and says which is current.
+pub fn current_context(set: Option<usize>) -> usize {
+    use std::ffi::c_void;
+    use std::ptr::{null_mut, without_provenance_mut};
+    // SAFETY: the stand-in is loaded, and the symbols have these types.
+    unsafe {
+        let get =
+            sys::culib().get::<unsafe extern "C" fn(*mut *mut c_void) -> u32>(b"cuCtxGetCurrent");
+        let put = sys::culib().get::<unsafe extern "C" fn(*mut c_void) -> u32>(b"cuCtxSetCurrent");
+        if let Some(context) = set {
+            put.unwrap()(without_provenance_mut(context));
+        }
+        let mut context = null_mut();
+        get.unwrap()(&mut context);
+        context.addr()
     }
 }
 

@@ -3,7 +3,7 @@
 use baton_emulator::tensor_map::{DataType, Interleave, L2Promotion, OobFill, Swizzle};
 use cudarc::driver::sys;
 
-pub(crate) fn data_type(data_type: DataType) -> sys::CUtensorMapDataType {
+pub(super) fn data_type(data_type: DataType) -> sys::CUtensorMapDataType {
     use sys::CUtensorMapDataType as Is;
     match data_type {
         DataType::U8 => Is::CU_TENSOR_MAP_DATA_TYPE_UINT8,
@@ -22,7 +22,7 @@ pub(crate) fn data_type(data_type: DataType) -> sys::CUtensorMapDataType {
     }
 }
 
-pub(crate) fn interleave(interleave: Interleave) -> sys::CUtensorMapInterleave {
+pub(super) fn interleave(interleave: Interleave) -> sys::CUtensorMapInterleave {
     use sys::CUtensorMapInterleave as Is;
     match interleave {
         Interleave::None => Is::CU_TENSOR_MAP_INTERLEAVE_NONE,
@@ -31,7 +31,7 @@ pub(crate) fn interleave(interleave: Interleave) -> sys::CUtensorMapInterleave {
     }
 }
 
-pub(crate) fn swizzle(swizzle: Swizzle) -> sys::CUtensorMapSwizzle {
+pub(super) fn swizzle(swizzle: Swizzle) -> sys::CUtensorMapSwizzle {
     use sys::CUtensorMapSwizzle as Is;
     match swizzle {
         Swizzle::None => Is::CU_TENSOR_MAP_SWIZZLE_NONE,
@@ -44,7 +44,7 @@ pub(crate) fn swizzle(swizzle: Swizzle) -> sys::CUtensorMapSwizzle {
     }
 }
 
-pub(crate) fn l2_promotion(promotion: L2Promotion) -> sys::CUtensorMapL2promotion {
+pub(super) fn l2_promotion(promotion: L2Promotion) -> sys::CUtensorMapL2promotion {
     use sys::CUtensorMapL2promotion as Is;
     match promotion {
         L2Promotion::None => Is::CU_TENSOR_MAP_L2_PROMOTION_NONE,
@@ -54,7 +54,7 @@ pub(crate) fn l2_promotion(promotion: L2Promotion) -> sys::CUtensorMapL2promotio
     }
 }
 
-pub(crate) fn oob_fill(fill: OobFill) -> sys::CUtensorMapFloatOOBfill {
+pub(super) fn oob_fill(fill: OobFill) -> sys::CUtensorMapFloatOOBfill {
     use sys::CUtensorMapFloatOOBfill as Is;
     match fill {
         OobFill::Zeros => Is::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,

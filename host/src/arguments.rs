@@ -11,30 +11,33 @@ use baton::global::{Load, Store};
 use baton::launch::{Call, DeviceSlice, DeviceSliceMut, DeviceValue, SyncWords, TensorMap};
 use baton::tile::{BulkTile, Element};
 
-use crate::memory::{Allocation, Resource};
-use crate::reservation::Access;
-use crate::{Buffer, Error, Matrix, StoredMap, SyncBuffer, Tiles};
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::memory::Allocation;
+use crate::sync_buffer::SyncBuffer;
+use crate::tensor_map::{Matrix, StoredMap, Tiles};
+use crate::view::{Readable, View, ViewMut, Writable};
 
-/// A buffer that a kernel reads. Made by [`read`].
+/// A buffer, or a part of one, that a kernel reads. Made by [`read`].
 #[derive(Debug)]
-pub struct Read<'a, T>(&'a Buffer<T>);
+pub struct Read<'a, T>(View<'a, T>);
 
-/// A buffer that a kernel may write. Made by [`write()`].
+/// A buffer, or a part of one, that a kernel may write. Made by [`write()`].
 #[derive(Debug)]
-pub struct Write<'a, T>(&'a mut Buffer<T>);
+pub struct Write<'a, T>(ViewMut<'a, T>);
 
 /// The words of a protocol, zeroed for the launch. Made by [`zeroed`].
 #[derive(Debug)]
 pub struct Zeroed<'a, const N: usize>(&'a mut SyncBuffer<N>);
 
-/// The kernel reads `buffer`: it waits for those that write it.
-pub fn read<T: DeviceValue>(buffer: &Buffer<T>) -> Read<'_, T> {
-    Read(buffer)
+/// The kernel reads `memory`, a buffer or a view of one: it waits for those that write the buffer.
+pub fn read<M: Readable>(memory: &M) -> Read<'_, M::Value> {
+    Read(memory.view())
 }
 
-/// The kernel may read and write `buffer`: it waits for those that read or write it.
-pub fn write<T: DeviceValue>(buffer: &mut Buffer<T>) -> Write<'_, T> {
-    Write(buffer)
+/// The kernel may read and write `memory`, a buffer or a view of one: it waits for those that read or write the buffer.
+pub fn write<M: Writable>(memory: &mut M) -> Write<'_, M::Value> {
+    Write(memory.view_mut())
 }
 
 /// The kernel loads tiles of the matrix in `buffer`. See [`Buffer::tensor_map`].
@@ -42,8 +45,7 @@ pub fn read_tiles<T: Element + DeviceValue, Tile: BulkTile<Element = T>>(
     buffer: &Buffer<T>,
     matrix: Matrix,
 ) -> Result<Tiles<'_, Tile, Load>, Error> {
-    let tensor = Arc::clone(&buffer.allocation);
-    Ok(Tiles { tensor, access: Access::Read, map: buffer.tensor_map(matrix)? })
+    Ok(Tiles(buffer.tensor_map(matrix)?))
 }
 
 /// The kernel stores tiles into the matrix in `buffer`. See [`Buffer::tensor_map_mut`].
@@ -51,8 +53,7 @@ pub fn write_tiles<T: Element + DeviceValue, Tile: BulkTile<Element = T>>(
     buffer: &mut Buffer<T>,
     matrix: Matrix,
 ) -> Result<Tiles<'_, Tile, Store>, Error> {
-    let tensor = Arc::clone(&buffer.allocation);
-    Ok(Tiles { tensor, access: Access::Write, map: buffer.tensor_map_mut(matrix)? })
+    Ok(Tiles(buffer.tensor_map_mut(matrix)?))
 }
 
 /// The kernel synchronises its CTAs by `words`, which are zero when it begins (rule A14): the stream
@@ -61,21 +62,14 @@ pub fn zeroed<const N: usize>(words: &mut SyncBuffer<N>) -> Zeroed<'_, N> {
     Zeroed(words)
 }
 
-/// What a launch touches, as its arguments say.
+/// What a launch needs done right before it, in the order of its stream.
 #[derive(Default)]
-pub struct Touched {
-    pub(super) resources: Vec<(Arc<dyn Resource>, Access)>,
-    /// Addresses and bytes of what is to be zeroed first.
-    pub(super) zeroes: Vec<(u64, usize)>,
+pub struct Before {
+    /// What is to be zeroed: whole allocations, of so many bytes.
+    pub(crate) zeroes: Vec<(Arc<Allocation>, usize)>,
 }
 
-impl Touched {
-    fn by(&mut self, allocation: Arc<Allocation>, access: Access) {
-        self.resources.push((allocation, access));
-    }
-}
-
-/// Something that a launch on a [`Stream`](super::Stream) can pass where the kernel's host function
+/// Something that a launch on a [`Stream`](crate::Stream) can pass where the kernel's host function
 /// takes a `Host`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a launch on a stream for the kernel's `{Host}`",
@@ -85,7 +79,7 @@ impl Touched {
 )]
 pub trait Argument<'a, Host>: sealed::Sealed {
     #[doc(hidden)]
-    fn resolve(self, touched: &mut Touched) -> Host;
+    fn resolve(self, before: &mut Before) -> Host;
 }
 
 mod sealed {
@@ -94,44 +88,37 @@ mod sealed {
 
 impl<T> sealed::Sealed for Read<'_, T> {}
 impl<'a, T: DeviceValue> Argument<'a, DeviceSlice<'a, T>> for Read<'a, T> {
-    fn resolve(self, touched: &mut Touched) -> DeviceSlice<'a, T> {
-        touched.by(Arc::clone(&self.0.allocation), Access::Read);
+    fn resolve(self, _before: &mut Before) -> DeviceSlice<'a, T> {
         self.0.as_arg()
     }
 }
 
 impl<T> sealed::Sealed for Write<'_, T> {}
 impl<'a, T: DeviceValue> Argument<'a, DeviceSliceMut<'a, T>> for Write<'a, T> {
-    fn resolve(self, touched: &mut Touched) -> DeviceSliceMut<'a, T> {
-        touched.by(Arc::clone(&self.0.allocation), Access::Write);
-        self.0.as_arg_mut()
+    fn resolve(self, _before: &mut Before) -> DeviceSliceMut<'a, T> {
+        self.0.into_arg()
     }
 }
 
 impl<Tile, A> sealed::Sealed for Tiles<'_, Tile, A> {}
 impl<'a, Tile, A> Argument<'a, TensorMap<'a, Tile, A>> for Tiles<'a, Tile, A> {
-    fn resolve(self, touched: &mut Touched) -> TensorMap<'a, Tile, A> {
-        touched.by(self.tensor, self.access);
-        self.map
+    fn resolve(self, _before: &mut Before) -> TensorMap<'a, Tile, A> {
+        self.0
     }
 }
 
 impl<A> sealed::Sealed for &StoredMap<'_, A> {}
 impl<'a, A> Argument<'a, DeviceSlice<'a, u64>> for &'a StoredMap<'_, A> {
-    fn resolve(self, touched: &mut Touched) -> DeviceSlice<'a, u64> {
-        for (allocation, access) in self.touches() {
-            touched.by(allocation, access);
-        }
+    fn resolve(self, _before: &mut Before) -> DeviceSlice<'a, u64> {
         self.as_arg()
     }
 }
 
 impl<const N: usize> sealed::Sealed for Zeroed<'_, N> {}
 impl<'a, const N: usize> Argument<'a, SyncWords<'a, N>> for Zeroed<'a, N> {
-    fn resolve(self, touched: &mut Touched) -> SyncWords<'a, N> {
+    fn resolve(self, before: &mut Before) -> SyncWords<'a, N> {
         let (buffer, words) = self.0.lend_unzeroed();
-        touched.by(Arc::clone(&buffer.allocation), Access::Overwrite);
-        touched.zeroes.push((buffer.address(), buffer.bytes()));
+        before.zeroes.push((Arc::clone(buffer.allocation()), buffer.bytes()));
         words
     }
 }
@@ -139,8 +126,8 @@ impl<'a, const N: usize> Argument<'a, SyncWords<'a, N>> for Zeroed<'a, N> {
 // A protocol's words with its array, and with a second one.
 impl<A, B> sealed::Sealed for (A, B) {}
 impl<'a, A: Argument<'a, Ha>, Ha, B: Argument<'a, Hb>, Hb> Argument<'a, (Ha, Hb)> for (A, B) {
-    fn resolve(self, touched: &mut Touched) -> (Ha, Hb) {
-        (self.0.resolve(touched), self.1.resolve(touched))
+    fn resolve(self, before: &mut Before) -> (Ha, Hb) {
+        (self.0.resolve(before), self.1.resolve(before))
     }
 }
 
@@ -151,8 +138,8 @@ where
     B: Argument<'a, Hb>,
     C: Argument<'a, Hc>,
 {
-    fn resolve(self, touched: &mut Touched) -> (Ha, Hb, Hc) {
-        (self.0.resolve(touched), self.1.resolve(touched), self.2.resolve(touched))
+    fn resolve(self, before: &mut Before) -> (Ha, Hb, Hc) {
+        (self.0.resolve(before), self.1.resolve(before), self.2.resolve(before))
     }
 }
 
@@ -160,7 +147,7 @@ macro_rules! numbers {
     ($($number:ty)*) => {$(
         impl sealed::Sealed for $number {}
         impl Argument<'_, $number> for $number {
-            fn resolve(self, _touched: &mut Touched) -> Self {
+            fn resolve(self, _before: &mut Before) -> Self {
                 self
             }
         }
@@ -189,7 +176,7 @@ pub trait KernelTaking<'a, Hosts>: 'static {
 )]
 pub trait Arguments<'a, Hosts> {
     #[doc(hidden)]
-    fn resolve(self, touched: &mut Touched) -> Hosts;
+    fn resolve(self, before: &mut Before) -> Hosts;
 }
 
 macro_rules! tuples {
@@ -222,9 +209,9 @@ macro_rules! tuples {
             #[allow(non_snake_case, reason = "one name stands for a type and its value")]
             #[allow(unused_variables, reason = "a kernel without arguments touches nothing")]
             #[allow(clippy::unused_unit, reason = "no arguments are an empty tuple")]
-            fn resolve(self, touched: &mut Touched) -> ($($host,)*) {
+            fn resolve(self, before: &mut Before) -> ($($host,)*) {
                 let ($($argument,)*) = self;
-                ($($argument.resolve(touched),)*)
+                ($($argument.resolve(before),)*)
             }
         }
     };

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::queue::Point;
-use crate::Error;
+use crate::capturing;
+use crate::driver::Event;
+use crate::error::Error;
 use crate::reservation::{ContextId, Failure, Fence, Status, Waited};
 
 /// The end of one piece of work of a stream.
@@ -25,13 +26,48 @@ struct Inner {
     progress: Arc<Progress>,
 }
 
+/// Where a fence's work ends.
+pub(crate) enum Point {
+    At(Arc<dyn Event>),
+    /// It has ended well, and no event was needed to see that.
+    Ended,
+    /// Nobody can say when it ends, because the device neither recorded its end nor let the host wait: so for all
+    /// that is known it runs for ever, and what it uses is kept.
+    Unknown(Failure),
+}
+
+impl Point {
+    fn status(&self) -> Status {
+        match self {
+            Self::At(event) => event.status(),
+            Self::Ended => Status::Done,
+            Self::Unknown(_) => Status::Pending,
+        }
+    }
+
+    fn poll(&self) -> Result<Status, Failure> {
+        match self {
+            Self::At(event) => event.poll(),
+            Self::Ended => Ok(Status::Done),
+            Self::Unknown(failure) => Err(failure.clone()),
+        }
+    }
+
+    fn wait(&self, deadline: Option<Instant>) -> Result<Status, Failure> {
+        match self {
+            Self::At(event) => event.wait(deadline),
+            Self::Ended | Self::Unknown(_) => self.poll(),
+        }
+    }
+}
+
 /// How far a stream is known to have come: what one of its fences was told, the earlier ones need not
 /// ask for. It counts work that ended well; a stream of which something failed comes no further.
 #[derive(Debug, Default)]
-pub(super) struct Progress(AtomicU64);
+pub(crate) struct Progress(AtomicU64);
 
 impl Progress {
-    fn has_reached(&self, sequence: u64) -> bool {
+    pub fn has_reached(&self, sequence: u64) -> bool {
         self.0.load(Ordering::Acquire) >= sequence
     }
 
@@ -42,7 +78,7 @@ impl Progress {
 
 impl StreamFence {
     /// The caller holds the lock under which the point was recorded.
-    pub(super) fn new(
+    pub(crate) fn new(
         context: ContextId,
         sequence: u64,
         label: Cow<'static, str>,
@@ -60,8 +96,16 @@ impl StreamFence {
         status
     }
 
-    pub(super) fn point(&self) -> &Point {
-        &self.0.point
+    /// The event to wait for; `None` if nothing can be waited for.
+    pub(crate) fn event(&self) -> Option<&dyn Event> {
+        match &self.0.point {
+            Point::At(event) => Some(&**event),
+            Point::Ended | Point::Unknown(_) => None,
+        }
+    }
+
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.0.progress
     }
 
     /// Waits on the host until the work has ended.
@@ -74,7 +118,7 @@ impl StreamFence {
 
     /// Waits on the host until the work has ended or time has run out. Zero only looks.
     pub fn synchronize_within(&self, timeout: Option<Duration>) -> Result<Waited, Error> {
-        super::capture::no_host_wait(self.label())?;
+        capturing::forbid(&format!("waiting for {self}"))?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         match self.wait(deadline).map_err(|failure| self.failed(failure))? {
             Status::Pending => Ok(Waited::TimedOut),
@@ -83,7 +127,8 @@ impl StreamFence {
         }
     }
 
-    fn failed(&self, failure: Failure) -> Error {
+    /// The error of whoever waits for work that failed, or that the device does not speak of.
+    pub(crate) fn failed(&self, failure: Failure) -> Error {
         Error::WorkFailed { what: self.to_string(), failure }
     }
 }

@@ -1,0 +1,47 @@
+//! What this thread may not do just now: wait on the host, or call the driver at all.
+
+use std::cell::Cell;
+
+use crate::error::Error;
+use crate::reservation::Asking;
+
+thread_local! {
+    static CAPTURES: Cell<bool> = const { Cell::new(false) };
+    static CALLBACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread may neither wait nor give work: it captures, or it is in a callback of a stream.
+pub(crate) fn is_held_back() -> bool {
+    CAPTURES.get() || CALLBACK.get()
+}
+
+pub(crate) fn set(captures: bool) {
+    CAPTURES.set(captures);
+}
+
+pub(crate) fn asking() -> Asking {
+    if is_held_back() { Asking::Forbidden } else { Asking::Allowed }
+}
+
+/// Refuses what a capture forbids, and what a callback must not do.
+pub(crate) fn forbid(doing: &str) -> Result<(), Error> {
+    if CAPTURES.get() {
+        return Err(Error::Capturing { doing: doing.into() });
+    }
+    not_in_callback(doing)
+}
+
+/// Refuses what a callback must not do: give work to a device.
+pub(crate) fn not_in_callback(doing: &str) -> Result<(), Error> {
+    if CALLBACK.get() { Err(Error::InCallback { doing: doing.into() }) } else { Ok(()) }
+}
+
+/// Runs a callback of a stream. A panic must not reach the driver, so its message is all that is left of it.
+pub(crate) fn in_callback(callback: impl FnOnce()) {
+    let before = CALLBACK.replace(true);
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(callback));
+    CALLBACK.set(before);
+    if ended.is_err() {
+        eprintln!("a callback of a stream has panicked; the stream goes on");
+    }
+}

@@ -1,0 +1,277 @@
+//! The emulator's streams.
+//!
+//! Work is put in a queue and done later: when somebody waits on the host, the seed chooses again and
+//! again which stream does its next piece, until what is waited for has ended. Between two streams
+//! nothing is ordered except by the waits that one of them was given, so a wait that is missing lets a
+//! later piece come first under some seed, which then shows in the values.
+//!
+//! What this does not show: two kernels of different streams whose threads take turns. Each kernel runs
+//! from its start to its end.
+//!
+//! # When something fails
+//! A piece that fails ends its stream: what follows is not done, and its fences carry the failure. So
+//! it is with streams that wait for one of those fences. The device itself lives on.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use baton_emulator::trace::Trace;
+use baton_emulator::{Launch, Machine, Program};
+
+use crate::driver::{HostAddress, Rows, Want};
+use crate::report::{LaunchReport, StreamReport};
+use crate::reservation::Failure;
+
+pub(super) type Callback = Box<dyn FnOnce() + Send>;
+
+/// One piece of work.
+#[derive(Clone)]
+pub(super) enum Work {
+    Launch(Arc<Program>, Box<Launch>, Option<Arc<Slot>>),
+    Copy(Rows),
+    Upload { from: HostAddress, to: u64, bytes: usize },
+    Download { from: u64, to: HostAddress, bytes: usize },
+    Fill { address: u64, bytes: usize, byte: u8 },
+    Free(u64),
+}
+
+pub(super) enum Entry {
+    Work(Work),
+    Callback(Callback),
+    /// Goes on when the fence has signalled.
+    Wait(Arc<Cell>),
+    /// Signals the fence.
+    Record(Arc<Cell>),
+}
+
+pub(super) type Cell = OnceLock<Result<(), Failure>>;
+
+/// Where the report of a launch will be, or its failure: whoever launched it is told, and nobody else.
+pub(super) type Slot = Mutex<Option<Result<LaunchReport, Box<baton_emulator::Error>>>>;
+
+/// What an emulator's streams still have to do.
+pub(super) struct Streams {
+    pub(super) queues: BTreeMap<u64, Entries>,
+    next_id: u64,
+    random: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Entries {
+    pub(super) waiting: VecDeque<Entry>,
+    /// Set by the first failure.
+    failed: Option<Failure>,
+    /// Whether a failure ends with the next fence.
+    isolated: bool,
+    /// What is put down instead of being done.
+    pub(super) capture: Option<Vec<Work>>,
+    pub(super) reports: StreamReport,
+    /// A callback of it is running.
+    calling: bool,
+    /// Its stream is gone.
+    pub(super) closed: bool,
+}
+
+impl Entries {
+    fn can_step(&self) -> bool {
+        match self.waiting.front() {
+            None => false,
+            Some(_) if self.calling => false,
+            Some(Entry::Wait(cell)) => cell.get().is_some(),
+            Some(_) => true,
+        }
+    }
+}
+
+/// What one step came to.
+pub(super) enum Step {
+    Nothing,
+    Done,
+    /// To be called without the emulator's lock, and then [`Streams::called`] with the order's number.
+    Callback((Callback, u64)),
+}
+
+impl Streams {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { queues: BTreeMap::new(), next_id: 0, random: seed }
+    }
+
+    pub(super) fn set_seed(&mut self, seed: u64) {
+        self.random = seed;
+    }
+
+    pub(super) fn open(&mut self, want: Want) -> u64 {
+        self.next_id += 1;
+        let entries = Entries { isolated: want.isolated, ..Entries::default() };
+        self.queues.insert(self.next_id, entries);
+        self.next_id
+    }
+
+    /// The next stream to do something.
+    fn choose(&mut self) -> Option<u64> {
+        let ready: Vec<u64> = self
+            .queues
+            .iter()
+            .filter(|(_, entries)| entries.can_step())
+            .map(|(id, _)| *id)
+            .collect();
+        // The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators".
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.random;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        let index = bits.checked_rem(ready.len() as u64)?;
+        ready.get(index as usize).copied()
+    }
+
+    /// Does one piece of one stream.
+    pub(super) fn step(&mut self, machine: &mut Machine) -> Step {
+        let Some(id) = self.choose() else { return Step::Nothing };
+        let Some(entries) = self.queues.get_mut(&id) else { return Step::Nothing };
+        match entries.waiting.pop_front() {
+            None => {}
+            Some(Entry::Wait(cell)) => {
+                if let (Some(Err(failure)), None) = (cell.get(), &entries.failed) {
+                    entries.failed = Some(failure.clone());
+                }
+            }
+            Some(Entry::Record(cell)) => {
+                let ended = entries.failed.clone().map_or(Ok(()), Err);
+                // Every cell is recorded once.
+                let _ = cell.set(ended);
+                if entries.isolated {
+                    entries.failed = None;
+                }
+            }
+            // A callback is told of no failure, and is not done behind one, as on a GPU.
+            Some(Entry::Callback(callback)) if entries.failed.is_none() => {
+                entries.calling = true;
+                return Step::Callback((callback, id));
+            }
+            Some(Entry::Callback(callback)) => drop(callback),
+            // What follows a failure is not done, but memory is given back.
+            Some(Entry::Work(work)) if entries.failed.is_some() && !work.is_free() => drop(work),
+            Some(Entry::Work(work)) => {
+                if let Err(error) = work.run(machine, &mut entries.reports) {
+                    entries.failed.get_or_insert_with(|| Failure::new(error));
+                }
+            }
+        }
+        self.end_if_closed(id);
+        Step::Done
+    }
+
+    /// A callback has returned.
+    pub(super) fn called(&mut self, id: u64) {
+        if let Some(entries) = self.queues.get_mut(&id) {
+            entries.calling = false;
+        }
+        self.end_if_closed(id);
+    }
+
+    pub(super) fn is_calling(&self) -> bool {
+        self.queues.values().any(|entries| entries.calling)
+    }
+
+    pub(super) fn end_if_closed(&mut self, id: u64) {
+        let ended =
+            |entries: &Entries| entries.closed && entries.waiting.is_empty() && !entries.calling;
+        if self.queues.get(&id).is_some_and(ended) {
+            self.queues.remove(&id);
+        }
+    }
+}
+
+/// Runs a launch, and prints what it prints.
+fn launch(
+    machine: &mut Machine,
+    program: &Arc<Program>,
+    launch: &Launch,
+) -> Result<LaunchReport, baton_emulator::Error> {
+    let start = Instant::now();
+    let report = machine.launch(program, launch)?;
+    let elapsed = start.elapsed();
+    let trace: Option<Trace> = machine.after().trace.clone();
+    print(&report.output);
+    Ok(LaunchReport {
+        elapsed,
+        instructions: Some(report.instructions),
+        output: report.output,
+        hazards: report.hazards.into(),
+        trace: trace.map(Box::new),
+    })
+}
+
+impl Work {
+    fn is_free(&self) -> bool {
+        matches!(self, Self::Free(_))
+    }
+
+    fn run(
+        self,
+        machine: &mut Machine,
+        reports: &mut StreamReport,
+    ) -> Result<(), baton_emulator::Error> {
+        match self {
+            Self::Launch(program, what, Some(slot)) => {
+                let ended = launch(machine, &program, &what).map_err(Box::new);
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+                Ok(())
+            }
+            Self::Launch(program, what, None) => {
+                let report = launch(machine, &program, &what)?;
+                *reports.instructions.get_or_insert(0) += report.instructions.unwrap_or(0);
+                reports.output.push_str(&report.output);
+                reports.hazards.extend(report.hazards);
+                Ok(())
+            }
+            Self::Copy(Rows { from, from_pitch, to, to_pitch, width, height }) => {
+                let mut between = vec![0; width];
+                for row in 0..height {
+                    machine.read(from + (row * from_pitch) as u64, &mut between)?;
+                    machine.write(to + (row * to_pitch) as u64, &between)?;
+                }
+                Ok(())
+            }
+            Self::Upload { from, to, bytes } => {
+                // SAFETY: the host buffer has that many bytes and is kept until the fence behind this has
+                // signalled; until then, nobody writes it.
+                let from = unsafe { std::slice::from_raw_parts(from.0, bytes) };
+                machine.write(to, from)
+            }
+            Self::Download { from, to, bytes } => {
+                // SAFETY: as above; until then, nobody else touches it.
+                let to = unsafe { std::slice::from_raw_parts_mut(to.0, bytes) };
+                machine.read(from, to)
+            }
+            Self::Fill { address, bytes, byte } => fill(machine, address, bytes as u64, byte),
+            Self::Free(address) => machine.free(address),
+        }
+    }
+}
+
+fn fill(
+    machine: &mut Machine,
+    address: u64,
+    bytes: u64,
+    byte: u8,
+) -> Result<(), baton_emulator::Error> {
+    const CHUNK: u64 = 64 * 1024;
+    let chunk = vec![byte; bytes.min(CHUNK) as usize];
+    let mut done = 0;
+    while done < bytes {
+        let part = &chunk[..(bytes - done).min(CHUNK) as usize];
+        machine.write(address + done, part)?;
+        done += part.len() as u64;
+    }
+    Ok(())
+}
+
+/// As with a GPU's driver, a closed standard output loses the text and nothing else.
+fn print(output: &str) {
+    let mut stdout = std::io::stdout();
+    let _ = stdout.write_all(output.as_bytes()).and_then(|()| stdout.flush());
+}

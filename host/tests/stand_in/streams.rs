@@ -1,0 +1,212 @@
+//! Streams, events, callbacks and graphs.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::Ordering;
+
+use crate::captures::{CAPTURED_EVENT, UNSUPPORTED, wait_for};
+use crate::model::{Host, Op, machine};
+use crate::{
+    COMPLETE, EVENTS, LOST, NOT_READY, STREAMS, finish, in_context, log, unsafe_in_context,
+};
+
+/// Handles are numbers; a timer's are larger than all others.
+const TIMER: usize = 1 << 20;
+
+pub fn handle(number: usize) -> *mut c_void {
+    std::ptr::without_provenance_mut(number)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -> c_uint {
+    in_context("cuEventCreate", || {
+        let number = EVENTS.fetch_add(1, Ordering::Relaxed) + 1;
+        // CU_EVENT_DISABLE_TIMING
+        if flags & 2 == 0 {
+            unsafe { *event = handle(TIMER + number) };
+        } else {
+            log(format!("create event {number}"));
+            unsafe { *event = handle(number) };
+        }
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) -> c_uint {
+    in_context("cuEventRecord", || {
+        if event.addr() < TIMER {
+            log(format!("record {} on {}", event.addr(), stream.addr()));
+        }
+        let mut machine = machine();
+        let line = machine.line(stream.addr());
+        let place = line.capture.is_none().then_some((stream.addr(), line.given));
+        machine.events.insert(event.addr(), place);
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventSynchronize(event: *mut c_void) -> c_uint {
+    unsafe_in_context("cuEventSynchronize", || {
+        if event.addr() < TIMER {
+            log(format!("synchronize event {}", event.addr()));
+        }
+        let mut machine = machine();
+        match machine.events.get(&event.addr()).copied() {
+            None => 0,
+            Some(None) => CAPTURED_EVENT,
+            Some(Some((stream, place))) => {
+                machine.run_to(stream, place);
+                LOST.load(Ordering::Relaxed)
+            }
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventQuery(event: *mut c_void) -> c_uint {
+    unsafe_in_context("cuEventQuery", || {
+        log(format!("query {}", event.addr()));
+        let mut machine = machine();
+        match machine.events.get(&event.addr()).copied() {
+            Some(None) => return CAPTURED_EVENT,
+            Some(Some((stream, place))) if COMPLETE.load(Ordering::Relaxed) => {
+                machine.run_to(stream, place);
+            }
+            _ => {}
+        }
+        match LOST.load(Ordering::Relaxed) {
+            0 if machine.reached(event.addr()) => 0,
+            0 => NOT_READY,
+            lost => lost,
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint) -> c_uint {
+    in_context("cuStreamCreate", || {
+        // CU_STREAM_NON_BLOCKING
+        assert_eq!(flags, 1);
+        let number = STREAMS.fetch_add(1, Ordering::Relaxed) + 1;
+        log(format!("create stream {number}"));
+        unsafe { *stream = handle(number) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuStreamCreateWithPriority(
+    stream: *mut *mut c_void,
+    flags: c_uint,
+    priority: c_int,
+) -> c_uint {
+    in_context("cuStreamCreateWithPriority", || {
+        // CU_STREAM_NON_BLOCKING
+        assert_eq!(flags, 1);
+        let number = STREAMS.fetch_add(1, Ordering::Relaxed) + 1;
+        match priority {
+            0 => log(format!("create stream {number}")),
+            _ => log(format!("create stream {number} of priority {priority}")),
+        }
+        unsafe { *stream = handle(number) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_uint {
+    log(format!("destroy stream {}", stream.addr()));
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamSynchronize(stream: *mut c_void) -> c_uint {
+    unsafe_in_context("cuStreamSynchronize", || {
+        log(format!("synchronize stream {}", stream.addr()));
+        if machine().line(stream.addr()).capture.is_some() {
+            machine().spoil(&[stream.addr()]);
+            return UNSUPPORTED;
+        }
+        finish(stream.addr())
+    })
+}
+
+/// The callback may not call the driver, and runs on whichever thread waits here.
+#[unsafe(no_mangle)]
+extern "C" fn cuLaunchHostFunc(stream: *mut c_void, function: Host, data: *mut c_void) -> c_uint {
+    in_context("cuLaunchHostFunc", || {
+        log(format!("call the host on {}", stream.addr()));
+        machine().give(stream.addr(), Op::Host(function, data.expose_provenance()));
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _: c_uint) -> c_uint {
+    in_context("cuStreamWaitEvent", || {
+        log(format!("{} waits for {}", stream.addr(), event.addr()));
+        wait_for(stream.addr(), event.addr())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGraphInstantiateWithFlags(
+    exec: *mut *mut c_void,
+    graph: *mut c_void,
+    _flags: u64,
+) -> c_uint {
+    unsafe_in_context("cuGraphInstantiateWithFlags", || {
+        let mut machine = machine();
+        let ops = machine.graphs.get(&graph.addr()).cloned().unwrap_or_default();
+        machine.graphs.insert(graph.addr() + 0x10000, ops);
+        unsafe { *exec = handle(graph.addr() + 0x10000) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphDestroy(_graph: *mut c_void) -> c_uint {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphLaunch(exec: *mut c_void, stream: *mut c_void) -> c_uint {
+    in_context("cuGraphLaunch", || {
+        log(format!("launch graph on {}", stream.addr()));
+        let mut machine = machine();
+        let ops = machine.graphs.get(&exec.addr()).cloned().unwrap_or_default();
+        ops.into_iter().for_each(|op| machine.give(stream.addr(), op));
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphUpload(_exec: *mut c_void, stream: *mut c_void) -> c_uint {
+    in_context("cuGraphUpload", || {
+        log(format!("upload graph on {}", stream.addr()));
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphExecDestroy(_exec: *mut c_void) -> c_uint {
+    log("destroy graph".into());
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuEventElapsedTime_v2(
+    milliseconds: *mut f32,
+    _start: *mut c_void,
+    _end: *mut c_void,
+) -> c_uint {
+    unsafe { *milliseconds = 1.5 };
+    0
+}
+
+#[cfg(not(without_event_destroy))]
+#[unsafe(no_mangle)]
+extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> c_uint {
+    0
+}
