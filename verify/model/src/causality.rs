@@ -126,16 +126,19 @@ fn ways(candidate: &Candidate<'_>, a: usize, b: usize) -> Option<Vec<Vec<Vec<usi
     }
     let alias =
         positions(candidate, |event| matches!(event.kind, Kind::ProxyFence(ProxyFence::Alias, _)));
-    // The alias fence may stand anywhere on the path; the others stand next to their access.
-    let mut ways = vec![];
-    for plain in plain {
-        for at in 0..=plain.len() {
-            let mut way = plain.clone();
+    // An alias fence joins generic accesses only. So the fences of other proxies stand next to their
+    // accesses, and the alias fence stands between: behind the first access's, ahead of the second's.
+    let past = start.len();
+    let ways = plain.map(|way| {
+        let at = if clauses.has(Clause::AliasFenceBetween) { past..=past } else { 0..=way.len() };
+        let with = |at| {
+            let mut way = way.clone();
             way.insert(at, alias.clone());
-            ways.push(way);
-        }
-    }
-    Some(ways)
+            way
+        };
+        at.map(with).collect::<Vec<_>>()
+    });
+    Some(ways.flatten().collect())
 }
 
 /// The pairs of halves of one-way fences that join the generic proxy with that of `b`: the second in the

@@ -299,7 +299,8 @@ impl Demand<'_, '_> {
 
     /// Whether nothing can justify the writes of a cycle. The first of them would have to be fixed while the
     /// reads of the cycle may return anything; so it is not, if it can write two different values, and if
-    /// its thread does not write the `same` in the same manner later, outside of the cycle.
+    /// its thread does not write the `same` in the same manner later, outside of the cycle. Nor is it the
+    /// write of an atomic operation whose read waits for the cycle.
     fn is_unjustified(&self, same: &dyn Fn(usize, usize) -> bool) -> bool {
         let mut flow = self.flow();
         flow.close();
@@ -311,7 +312,9 @@ impl Demand<'_, '_> {
                 events[write].precedes(&events[**other])
                     && same_manner(&events[write], &events[**other])
             });
-            self.varying[write] && later.all(|other| member(*other) || !same(write, *other))
+            let partner = events[write].access().and_then(|access| access.partner);
+            partner.is_some_and(member)
+                || self.varying[write] && later.all(|other| member(*other) || !same(write, *other))
         })
     }
 

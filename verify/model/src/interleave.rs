@@ -15,17 +15,19 @@
 use std::collections::HashSet;
 
 use crate::litmus::{Condition, Term};
+use crate::options::Options;
 use crate::program::{
     Address, Instruction, Op, Operand, Order, Program, Proxy, Register, Thread, Type,
 };
+use crate::symmetry::alike;
 
 /// More states than this are not looked at where interleaving has the last word.
 const STATES: usize = 1 << 17;
 /// Nor more than this where it can only help.
 const HELPFUL: usize = 1 << 12;
-/// With more threads the states are too many in any case.
+/// The bounds are for so many threads; with more of them each state is larger, and fewer are looked at.
 const THREADS: usize = 12;
-/// Nor are programs of more instructions: a way takes a step for each.
+/// Programs of more instructions are left out: a way takes a step for each.
 const INSTRUCTIONS: usize = 256;
 
 /// What interleaving says.
@@ -37,12 +39,17 @@ pub(crate) enum Answer {
 }
 
 /// The answer, if there is one, and whether the program is one of those that cannot race.
-pub(crate) fn answer(program: &Program, condition: &Condition) -> Option<(Answer, bool)> {
+pub(crate) fn answer(
+    program: &Program,
+    condition: &Condition,
+    options: &Options,
+) -> Option<(Answer, bool)> {
     let instructions: usize = program.threads.iter().map(|thread| thread.code.len()).sum();
-    if program.threads.len() > THREADS || instructions > INSTRUCTIONS || !is_plain(program) {
+    if instructions > INSTRUCTIONS || !is_plain(program) {
         return None;
     }
     let exact = is_one_location(program);
+    let most = if exact { STATES } else { HELPFUL };
     let mut walk = Walk {
         program,
         condition,
@@ -52,8 +59,10 @@ pub(crate) fn answer(program: &Program, condition: &Condition) -> Option<(Answer
             .enumerate()
             .map(|(t, c)| Facts::new(t, c, condition))
             .collect(),
+        twins: alike(program, condition),
         seen: HashSet::new(),
-        most: if exact { STATES } else { HELPFUL },
+        most: most * THREADS / program.threads.len().max(THREADS),
+        options,
         full: false,
     };
     let mut state = State::new(program);
@@ -233,7 +242,10 @@ impl State {
 struct Walk<'a> {
     program: &'a Program,
     condition: &'a Condition,
+    options: &'a Options,
     threads: Vec<Facts>,
+    /// For each thread an earlier one that it can be interchanged with.
+    twins: Vec<Option<usize>>,
     seen: HashSet<State>,
     most: usize,
     /// There were too many states.
@@ -247,8 +259,9 @@ impl Walk<'_> {
         if self.condition.evaluate(&known) == Some(false) {
             return None;
         }
-        self.full |= self.seen.len() >= self.most;
-        if self.full || !self.seen.insert(state.clone()) {
+        self.full |=
+            self.seen.len() >= self.most || self.seen.len() % 256 == 255 && self.options.is_late();
+        if self.full || !self.seen.insert(self.canonical(state)) {
             return None;
         }
         let threads = &self.program.threads;
@@ -258,6 +271,14 @@ impl Walk<'_> {
             return Some(vec![vec![]; threads.len()]);
         }
         for thread in running {
+            // Of interchangeable threads that stand at the same point one is enough.
+            let like = |other: usize| {
+                state.counters[other] == state.counters[thread]
+                    && state.registers[other] == state.registers[thread]
+            };
+            if self.earlier(thread).any(like) {
+                continue;
+            }
             let mut next = state.clone();
             let read = self.step(&mut next, thread);
             self.settle(&mut next, thread);
@@ -267,6 +288,29 @@ impl Walk<'_> {
             }
         }
         None
+    }
+
+    /// The earlier threads that a thread can be interchanged with.
+    fn earlier(&self, thread: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(self.twins[thread], |twin| self.twins[*twin])
+    }
+
+    /// The state with interchangeable threads in order, as one of those that come to the same.
+    fn canonical(&self, state: &State) -> State {
+        let mut state = state.clone();
+        // Insertion, thread by thread; mostly they are in order.
+        for thread in 0..self.twins.len() {
+            let mut here = thread;
+            while let Some(twin) = self.twins[here]
+                && (state.counters[here], &state.registers[here])
+                    < (state.counters[twin], &state.registers[twin])
+            {
+                state.counters.swap(here, twin);
+                state.registers.swap(here, twin);
+                here = twin;
+            }
+        }
+        state
     }
 
     /// What is known of a value at the end: registers that nothing sets any more, and all once all threads are

@@ -78,8 +78,11 @@ impl fmt::Display for Incomplete {
     }
 }
 
-/// Programs of more threads are not enumerated.
+/// Programs of more threads are not enumerated: their executions are too many to be counted.
 const DIRECTED: usize = 12;
+
+/// Nor is it tried where interleaving has the answer and threads are more than these.
+const COUNTED: usize = 8;
 
 /// Everything that can be seen of an execution at its end: the registers of each thread and the
 /// value of each memory.
@@ -133,19 +136,31 @@ fn judge_at(
     depth: Depth,
 ) -> Result<Verdict, Fault> {
     let asked = Asked::new(program, condition, options, depth);
-    let (known, ways) = match asked.ways(options) {
-        Ok(ways) => {
-            let (verdict, complete) = enumerate(&asked, condition, options, &ways, depth)?;
+    let known = Verdict::default();
+    if program.threads.len() > COUNTED
+        && let Some((verdict, true)) = interleaved(program, condition, options, &known)
+    {
+        return Ok(verdict);
+    }
+    let few = program.threads.len() <= DIRECTED;
+    let mut ways = few.then(|| asked.ways(options));
+    let known = match &ways {
+        Some(Ok(ways)) => {
+            let (verdict, complete) = enumerate(&asked, condition, options, ways, depth)?;
             if complete {
                 return Ok(verdict);
             }
-            (verdict, Ok(ways))
+            verdict
         }
-        Err(error) => (Verdict::default(), Err(error)),
+        _ => Verdict { race: cannot_race(program, options).then_some(false), ..Verdict::default() },
+    };
+    let brief = match known.allowed {
+        false if !few && depth == Depth::Asked => briefly(&asked, condition, options, &known)?,
+        _ => None,
     };
     let interleaved = match known.allowed {
         true => Some((known.clone(), false)),
-        false => interleaved(program, condition, options, &known),
+        false => brief.or_else(|| interleaved(program, condition, options, &known)),
     };
     let mut verdict = match interleaved {
         Some((verdict, true)) => return Ok(verdict),
@@ -160,12 +175,22 @@ fn judge_at(
                 }
                 verdict
             }
-            None => directed(&asked, condition, options, &ways?, depth, known)?,
+            None => {
+                // Whether values justify themselves is asked of all ways that a thread has.
+                let ways = match ways.take() {
+                    Some(Ok(ways)) => ways,
+                    _ if depth == Depth::Asked => asked.ways_to(condition, options)?,
+                    Some(Err(error)) => return Err(error.into()),
+                    None => asked.ways(options)?,
+                };
+                directed(&asked, condition, options, &ways, depth, known)?
+            }
         },
     };
     if verdict.race.is_none()
         && options.clauses == Clauses::default()
-        && let Some((Answer::Reached(answers), _)) = interleave::answer(program, &Condition::True)
+        && let Some((Answer::Reached(answers), _)) =
+            interleave::answer(program, &Condition::True, options)
     {
         let mut any = Verdict::default();
         show(&mut any, program, &Condition::True, options, answers);
@@ -252,7 +277,7 @@ fn enumerate(
     // Each choice of ways is a step at least.
     let choices = ways.iter().fold(1u64, |all, ways| all.saturating_mul(ways.len() as u64));
     let folded = search.twins.iter().any(Option::is_some);
-    if ways.len() > DIRECTED || choices > search.budget && !folded {
+    if choices > search.budget && !folded {
         search.budget = 0;
     }
     let flow = search.run();
@@ -294,6 +319,25 @@ fn directed(
     Ok(verdict)
 }
 
+/// A short directed search where the condition leaves few ways to the threads; what is known afterwards.
+fn briefly(
+    asked: &Asked<'_>,
+    condition: &Condition,
+    options: &Options,
+    known: &Verdict,
+) -> Result<Option<(Verdict, bool)>, Fault> {
+    let Ok(ways) = asked.ways_to(condition, options) else { return Ok(None) };
+    let choices = ways.iter().fold(1u64, |all, ways| all.saturating_mul(ways.len() as u64));
+    if choices > BRIEF {
+        return Ok(None);
+    }
+    let brief = Options { budget: BRIEF.min(options.budget / DEEPER), ..*options };
+    match directed(asked, condition, &brief, &ways, Depth::Asked, known.clone()) {
+        Err(Fault::Error(Error::TooLarge(_))) => Ok(None),
+        found => found.map(|verdict| Some((verdict, false))),
+    }
+}
+
 /// What interleaving says about the condition, added to what is known; whether that is all there is to say.
 fn interleaved(
     program: &Program,
@@ -304,7 +348,7 @@ fn interleaved(
     if options.clauses != Clauses::default() {
         return None;
     }
-    let (answer, exact) = interleave::answer(program, condition)?;
+    let (answer, exact) = interleave::answer(program, condition, options)?;
     let mut verdict = known.clone();
     if exact {
         verdict.race = Some(false);
@@ -376,9 +420,20 @@ impl<'a> Asked<'a> {
     }
 
     fn ways(&self, options: &Options) -> Result<Vec<Vec<Local>>, Error> {
-        local::all(self.program(), options, &self.relevance, &self.letters)
+        local::all(self.program(), options, &self.relevance, &self.letters, local::WAYS)
+    }
+
+    /// The ways that the condition does not exclude by themselves: fewer, where a thread reads much.
+    fn ways_to(&self, condition: &Condition, options: &Options) -> Result<Vec<Vec<Local>>, Error> {
+        let program = self.program();
+        let to_memory = Relevance::to_memory(program, condition, Depth::Asked);
+        let (relevance, letters) = (&self.relevance, &self.letters);
+        local::that_satisfy(program, options, relevance, &to_memory, letters, condition)
     }
 }
+
+/// With more choices of ways than this a directed search is not short.
+const BRIEF: u64 = 16;
 
 /// How many times the steps of the enumeration the directed search may take.
 const DEEPER: u64 = 500;
@@ -412,6 +467,12 @@ pub fn outcomes(program: &Program, options: &Options) -> Result<(BTreeSet<Outcom
         Flow::GiveUp => Err(Error::TooLarge(search.steps)),
         _ => Ok((search.outcomes, search.verdict.race == Some(true))),
     }
+}
+
+/// Whether a quick look shows that nothing can race: the ways of threads where values do not matter are few.
+fn cannot_race(program: &Program, options: &Options) -> bool {
+    let asked = Asked::new(program, &Condition::True, options, Depth::Asked);
+    asked.ways(options).is_ok_and(|ways| !may_race(&ways, options))
 }
 
 /// Whether any two operations of any ways could be in a data race. A quick look that spares the

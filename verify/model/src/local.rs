@@ -11,6 +11,7 @@
 
 mod copies;
 mod domain;
+mod finals;
 mod mbarrier;
 mod run;
 mod tensor;
@@ -25,10 +26,11 @@ use crate::relevance::{Depth, Relevance};
 use crate::undefined::Undefined;
 
 use domain::Domain;
+pub use finals::Finals;
 use run::{End, Run};
 
 /// More ways of one thread than this cannot be enumerated.
-const WAYS: usize = 1 << 16;
+pub const WAYS: usize = 1 << 16;
 
 /// One way in which a thread can run to its end.
 #[derive(Clone, Debug)]
@@ -57,14 +59,41 @@ pub enum Moment {
     Done(usize),
 }
 
-/// All ways of all threads, with every value that can be reached.
+/// All ways of all threads, with every value that can be reached; at most so many of a thread.
 pub fn all(
     program: &Program,
     options: &Options,
     relevance: &Relevance,
     letters: &Letters,
+    most: usize,
 ) -> Result<Vec<Vec<Local>>, Error> {
-    let mut domain = Domain::new(program, options, relevance, letters);
+    let (_, ways) = fixed_point(Domain::new(program, options, relevance, letters), most)?;
+    Ok(ways)
+}
+
+/// The ways that the condition does not exclude by a thread's own registers. What memory can hold is found out
+/// before, with no look at them: a store may be there whatever its thread has read.
+pub fn that_satisfy(
+    program: &Program,
+    options: &Options,
+    relevance: &Relevance,
+    to_memory: &Relevance,
+    letters: &Letters,
+    condition: &Condition,
+) -> Result<Vec<Vec<Local>>, Error> {
+    let (domain, _) = fixed_point(Domain::new(program, options, to_memory, letters), WAYS)?;
+    let domain = domain.asked(relevance);
+    let finals = Finals::new(program, condition);
+    let threads = 0..program.threads.len();
+    threads.map(|thread| Ok(ways(&domain, thread, WAYS, Some(&finals), |_| Ok(()))?.0)).collect()
+}
+
+/// The least fixed point of what memory can hold, and the ways of the threads with it.
+fn fixed_point<'a>(
+    mut domain: Domain<'a>,
+    most: usize,
+) -> Result<(Domain<'a>, Vec<Vec<Local>>), Error> {
+    let program = domain.program;
     let mut rounds = 0;
     loop {
         let mut locals = vec![];
@@ -75,9 +104,13 @@ pub fn all(
         let mut stuck = None;
         for thread in 0..program.threads.len() {
             let mut longest = 0;
-            let (found, fault) = ways(&domain, thread, |run| {
+            let (found, fault) = ways(&domain, thread, most, None, |run| {
                 new |= learnt.learn(&run.events, &run.origins);
                 longest = longest.max(run.events.iter().filter(|event| event.is_write()).count());
+                match learnt.is_too_large() {
+                    true => Err(Error::TooManyPaths(program.threads[thread].name.clone())),
+                    false => Ok(()),
+                }
             })?;
             if found.is_empty() {
                 stuck = stuck.or(fault);
@@ -91,7 +124,7 @@ pub fn all(
         if !new || rounds > bound + 1 {
             return match stuck {
                 Some(fault) => Err(fault),
-                None => Ok(locals),
+                None => Ok((domain, locals)),
             };
         }
     }
@@ -119,7 +152,9 @@ pub fn replay(
 fn ways(
     domain: &Domain<'_>,
     thread: usize,
-    mut each: impl FnMut(&Run<'_>),
+    most: usize,
+    finals: Option<&Finals<'_>>,
+    mut each: impl FnMut(&Run<'_>) -> Result<(), Error>,
 ) -> Result<(Vec<Local>, Option<Error>), Error> {
     let mut path = vec![];
     let mut found = vec![];
@@ -127,6 +162,7 @@ fn ways(
     let mut runs = 0;
     loop {
         let mut run = Run::new(domain, thread, std::mem::take(&mut path));
+        run.finals = finals;
         let end = match run.execute() {
             Err(outside @ Error::OutOfBounds { .. }) => {
                 fault = Some(outside);
@@ -134,7 +170,7 @@ fn ways(
             }
             end => end?,
         };
-        each(&run);
+        each(&run)?;
         path = std::mem::take(&mut run.path);
         path.truncate(run.asked);
         if end == End::Complete {
@@ -142,7 +178,10 @@ fn ways(
             found.push(Local { events, edges, depends, registers, undefined });
         }
         runs += 1;
-        if runs > WAYS {
+        if domain.options.is_late() {
+            return Err(Error::TooLarge(runs as u64));
+        }
+        if runs > most {
             return Err(Error::TooManyPaths(domain.program.threads[thread].name.clone()));
         }
         // The next sequence of answers, as an odometer counts.

@@ -155,6 +155,8 @@ clauses! {
     PreservedAlias "8.9.5",
     /// Aliases need the alias fence.
     AliasFenceNeeded "8.9.5",
+    /// The alias fence stands between the fences of other proxies, which stand next to their accesses.
+    AliasFenceBetween "8.9.5",
     /// A fence of an access's proxy makes it count as generic.
     ProxyFenceJoins "8.6",
     /// Accesses through another proxy need a fence of that proxy.
@@ -211,6 +213,8 @@ clauses! {
     RmwAtomicity "8.10.3",
     /// Values do not justify themselves.
     NoThinAir "8.10.4",
+    /// An atomic operation's write comes after its read, whatever it writes.
+    RmwReadsFirst "8.10.4",
     /// Communication between morally strong operations agrees with program order per location.
     ScPerLocation "8.10.5",
     /// A read does not read from a write that it precedes in causality.

@@ -41,6 +41,15 @@ impl Relevance {
             let all = |thread: &Thread| vec![true; thread.code.len()];
             return Self { reads: program.threads.iter().map(all).collect() };
         }
+        Self { reads: Self::reach(program, condition, depth).1 }
+    }
+
+    /// The memories that matter, and the reads.
+    fn reach(
+        program: &Program,
+        condition: &Condition,
+        depth: Depth,
+    ) -> (Vec<bool>, Vec<Vec<bool>>) {
         let mut memories = vec![depth == Depth::Stored; program.memories.len()];
         let mut finals: Vec<Vec<Register>> = vec![vec![]; program.threads.len()];
         condition.terms(&mut |term| match term {
@@ -64,9 +73,17 @@ impl Relevance {
                 reads.push(thread_reads(program, thread, finals, &mut memories));
             }
             if memories == before {
-                return Self { reads };
+                return (memories, reads);
             }
         }
+    }
+
+    /// What matters to memories and to the ways of threads, of what matters to a condition: without the registers
+    /// that it names.
+    pub fn to_memory(program: &Program, condition: &Condition, depth: Depth) -> Self {
+        let (mut memories, _) = Self::reach(program, condition, depth);
+        let reads = |thread| thread_reads(program, thread, &[], &mut memories);
+        Self { reads: program.threads.iter().map(reads).collect() }
     }
 
     /// Whether the value that an instruction reads matters.
@@ -131,6 +148,11 @@ fn thread_reads(
             return reads;
         }
     }
+}
+
+/// The registers that an instruction sets.
+pub fn sets(op: &Op, program: &Program) -> Vec<Register> {
+    Flow::of(op, program).to
 }
 
 /// How values flow through an instruction.

@@ -28,6 +28,19 @@ pub fn twins(program: &Program, condition: &Condition, ways: &[Vec<Local>]) -> V
         .collect()
 }
 
+/// For each thread the nearest earlier one with the same code that the condition does not tell from it, wherever
+/// they stand.
+pub fn alike(program: &Program, condition: &Condition) -> Vec<Option<usize>> {
+    let threads = &program.threads;
+    let normal = normalise(condition, &|term| term);
+    let fits = |a: usize, b: usize| {
+        same_code(&threads[a], &threads[b])
+            && normalise(condition, &|term| swap(term, a, b)) == normal
+    };
+    (0..threads.len()).map(|b| (0..b).rev().find(|a| fits(*a, b))).collect()
+}
+
+/// Whether two threads run the same code from the same registers.
 fn same_code(a: &Thread, b: &Thread) -> bool {
     a.registers == b.registers
         && a.initial == b.initial

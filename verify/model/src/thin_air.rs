@@ -6,7 +6,8 @@
 //! cycle, what counts is not the syntax (an implementation may use any reasoning to see that a store
 //! does not depend on a load) but this: a write is *justified* once the reads that are justified fix
 //! it, whatever all other reads of its thread return; a read is justified once its sources are. Weak reads
-//! that could be one read are taken to return the same.
+//! that could be one read are taken to return the same. An atomic operation is one: its write is justified
+//! only behind its read, even if its value does not depend on what that returns (`exch`).
 
 use crate::candidate::Candidate;
 use crate::event::{Ballot, Event, Kind};
@@ -87,7 +88,9 @@ pub fn justified(
             done[event] |= known;
         }
         for &write in &candidate.writes {
-            if !done[write] && is_fixed(candidate, &done, write, alternatives) {
+            let read_first = !candidate.options.clauses.has(Clause::RmwReadsFirst)
+                || partner(candidate, write).is_none_or(|read| done[read]);
+            if !done[write] && read_first && is_fixed(candidate, &done, write, alternatives) {
                 done[write] = true;
                 grown = true;
             }
@@ -96,6 +99,11 @@ pub fn justified(
             return candidate.writes.iter().chain(&candidate.reads).all(|event| done[*event]);
         }
     }
+}
+
+/// The other half of an atomic operation.
+fn partner(candidate: &Candidate<'_>, event: usize) -> Option<usize> {
+    candidate.events[event].access().and_then(|access| access.partner)
 }
 
 /// Whether every way of the thread that agrees with the justified reads has this write.

@@ -53,8 +53,12 @@ impl World<'_> {
             let keep = u64::MAX >> (64 - 8 * n.min(8));
             let failed = |&l: &usize| f == AtomFn::Cas && n < 16 && before[l] != operand[l] & keep;
             let lanes = mask & !lanes_of(mask).filter(failed).fold(0, |m, l| m | 1 << l);
-            let change =
-                Change { lanes, repeats: 0, values: (n < 16).then_some((&before, &after)) };
+            let change = Change {
+                lanes,
+                repeats: 0,
+                equal: 0,
+                values: (n < 16).then_some((&before, &after)),
+            };
             let what = if d == Dst::Sink { What::Reduction(change) } else { What::Atomic(change) };
             self.track(warp, path, mask, access, None, (&addresses, n), what);
         }
@@ -98,7 +102,7 @@ impl World<'_> {
         }
         path.spin.rounds = 0;
         if self.detect.is_some() {
-            let change = Change { lanes: mask, repeats: 0, values: None };
+            let change = Change { lanes: mask, repeats: 0, equal: 0, values: None };
             let what = if d.is_empty() { What::Reduction(change) } else { What::Atomic(change) };
             for i in 0..b.len() {
                 let at = addresses.map(|a| a + (i * n) as u64);

@@ -9,7 +9,7 @@ use crate::ir::*;
 use crate::warp::{Frame, Path, Spin, Wait, Warp};
 use crate::world::{Event, Flow, World, lanes_of};
 pub(crate) use atomic::atom;
-use span::{Span, gather, gather_words, scatter};
+use span::{Span, gather, gather_words, holds, scatter};
 pub(crate) use track::{Change, What};
 use track::{by_address, look};
 
@@ -233,19 +233,25 @@ impl World<'_> {
                 let bytes = self.region_bytes(region, length);
                 gather(bytes, &addresses, span.min, mask, access.bytes, &mut old);
             }
+            let mut equal = mask;
             for (i, source) in sources.iter().enumerate() {
                 let value = self.fetch64(warp, &frame, *source);
                 if known {
                     let keep = u64::MAX >> (64 - 8 * n);
                     new = value.map(|v| v & keep);
                 }
+                let detects = self.detect.is_some();
                 let bytes = &mut self.region_bytes_mut(region, length)[i * n..];
+                if detects {
+                    equal = holds(bytes, &addresses, span.min, equal, access.bytes, &value);
+                }
                 scatter(bytes, &addresses, span.min, mask, access.bytes, &value);
             }
             if self.detect.is_some() {
                 let region = Some((region, span.min));
                 let repeats = self.repeats(warp, &frame, mask, &addresses, sources);
-                let change = Change { lanes: mask, repeats, values: known.then_some((&old, &new)) };
+                let values = known.then_some((&old, &new));
+                let change = Change { lanes: mask, repeats, equal, values };
                 let what = What::Store(change);
                 self.track(warp, path, mask, access, region, (&addresses, all), what);
             }

@@ -85,6 +85,32 @@ pub(super) fn gather_words(bytes: &[u8], at: &Lanes64, min: u64, mask: u32, valu
     }
 }
 
+/// The lanes of `mask` of which memory holds the element already.
+#[inline(always)]
+pub(super) fn holds(
+    bytes: &[u8],
+    at: &Lanes64,
+    min: u64,
+    mask: u32,
+    n: u8,
+    value: &Lanes64,
+) -> u32 {
+    #[inline(always)]
+    fn sized<const N: usize>(bytes: &[u8], at: &Lanes64, min: u64, mask: u32, of: &Lanes64) -> u32 {
+        let same = |&lane: &usize| {
+            let from = (at[lane] - min) as usize;
+            bytes[from..from + N] == of[lane].to_le_bytes()[..N]
+        };
+        lanes_of(mask).filter(same).fold(0, |lanes, lane| lanes | 1 << lane)
+    }
+    match n {
+        1 => sized::<1>(bytes, at, min, mask, value),
+        2 => sized::<2>(bytes, at, min, mask, value),
+        4 => sized::<4>(bytes, at, min, mask, value),
+        _ => sized::<8>(bytes, at, min, mask, value),
+    }
+}
+
 /// Writes the elements of the active lanes, in their order.
 #[inline(always)]
 pub(super) fn scatter(bytes: &mut [u8], at: &Lanes64, min: u64, mask: u32, n: u8, value: &Lanes64) {

@@ -19,7 +19,7 @@ pub(crate) enum What<'a> {
 impl What<'_> {
     /// A store of which the detection need not know the values.
     pub const UNKNOWN_STORE: What<'static> =
-        What::Store(Change { lanes: u32::MAX, repeats: 0, values: None });
+        What::Store(Change { lanes: u32::MAX, repeats: 0, equal: 0, values: None });
 }
 
 /// What becomes of memory.
@@ -29,6 +29,8 @@ pub(crate) struct Change<'a> {
     pub lanes: u32,
     /// Lanes that store what a lane before them stores in the same place.
     pub repeats: u32,
+    /// Lanes that store what was there before.
+    pub equal: u32,
     /// What each finds and what it leaves, where that fits a register.
     pub values: Option<(&'a Lanes64, &'a Lanes64)>,
 }
@@ -118,8 +120,11 @@ impl World<'_> {
         let (w, site) = (self.current, path.site());
         let strong = access.strong.then_some((access.scope, bytes as u32));
         let class = if access.constant { Class::Constant } else { Class::Thread };
-        let touch = Touch { site, write: !matches!(what, What::Load), class, strong };
-        let repeats = if let What::Store(change) = what { change.repeats } else { 0 };
+        let (repeats, equal) = match what {
+            What::Store(change) => (change.repeats, change.equal),
+            _ => (0, 0),
+        };
+        let touch = Touch { site, write: !matches!(what, What::Load), class, strong, equal };
         if !matches!(what, What::Store(_)) {
             match space {
                 Space::Global => {

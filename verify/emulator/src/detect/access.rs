@@ -1,7 +1,7 @@
 //! Enters the accesses of instructions and of asynchronous operations into the shadow, and judges them.
 
 use super::clock::{SUBS, Stamp};
-use super::shadow::{Alike, Cells, Conflict, Entry, cells_of};
+use super::shadow::{Alike, Cells, Class, Conflict, Entry, cells_of};
 use super::strand::{GLOBAL, SHARED};
 use super::viewer::Viewer;
 use super::{Detector, Space, Touch};
@@ -43,8 +43,9 @@ impl Detector {
             if let (Space::Shared(cta), false) = (space, touch.write) {
                 let cells = &mut ctas[cta as usize].shared;
                 let access = (offsets, bytes);
-                let lane = read_shared(cells, &mut viewer, whole, access, lanes, &mut conflicts);
+                let lane = read_shared(cells, &mut viewer, whole, access, lanes);
                 unwritten = unwritten.or(lane);
+                conflicts.append(&mut viewer.into_found());
                 continue;
             }
             for lane in lanes_of(lanes) {
@@ -71,10 +72,11 @@ impl Detector {
                         }
                     };
                     if let Some(conflict) = conflict {
-                        conflicts.push((conflict, lane));
+                        viewer.add(conflict);
                     }
                 }
             }
+            conflicts.append(&mut viewer.into_found());
         }
         if let Some(lane) = unwritten {
             self.report_unwritten(w, lane as u32, space, offsets[lane], touch.site);
@@ -138,13 +140,15 @@ impl Detector {
         touch: Touch,
     ) {
         self.tidy(space);
-        let Detector { warps, ctas, global, kinds, units, .. } = self;
+        let Detector { warps, ctas, global, kinds, units, issuers, .. } = self;
         let warp = &warps[w as usize];
+        if matches!(touch.class, Class::In | Class::Store) {
+            issuers.insert((stamp.id, touch.site), warp.unit);
+        }
         let entry = kinds.entry(touch.kind()).at(stamp);
         let who = (warp.unit, lane as u32, ctas[warp.cta as usize].home);
         let kind = if space == Space::Global { GLOBAL } else { SHARED };
         let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (kind, touch));
-        let mut first = None;
         let cells = runs.into_iter().flat_map(|(offset, bytes)| cells_of(offset, bytes));
         for (cell, mask) in cells {
             let new = entry.with_bytes(mask);
@@ -158,9 +162,11 @@ impl Detector {
                     cells[cell].touch(cell as u32, Some(more), new, touch.write, &mut viewer)
                 }
             };
-            first = first.or(conflict);
+            if let Some(conflict) = conflict {
+                viewer.add(conflict);
+            }
         }
-        if let Some(conflict) = first {
+        for (conflict, _) in viewer.into_found() {
             self.report_conflict(w, lane as u32, space, conflict, touch);
         }
     }
@@ -194,7 +200,6 @@ fn read_shared(
     whole: Entry,
     (offsets, bytes): (&Lanes64, usize),
     lanes: u32,
-    conflicts: &mut Vec<(Conflict, usize)>,
 ) -> Option<usize> {
     let readers = Readers::of(offsets, lanes, viewer.merges);
     let (mut alike, mut unwritten) = (Alike::default(), None);
@@ -209,7 +214,7 @@ fn read_shared(
         viewer.lane = lane as u32;
         match cell.read_first(key as u32, &mut shared.more, new, viewer) {
             Ok(read) => alike = read,
-            Err(conflict) => conflicts.push((conflict, lane)),
+            Err(conflict) => viewer.add(conflict),
         }
     };
     let entries = lanes_of(readers.lanes).map(|lane| {

@@ -99,6 +99,11 @@ impl Clock {
             }
     }
 
+    /// The components of which it knows anything.
+    pub fn components(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().map(|entry| entry.0)
+    }
+
     /// What it knows of some components.
     pub fn only(&self, which: impl Fn(u32) -> bool) -> Clock {
         Clock(self.0.iter().copied().filter(|entry| which(entry.0)).collect())

@@ -171,13 +171,9 @@ fn too_narrow(almost: Option<(Almost, u32)>) -> Cause {
         Some((Almost::NarrowArrival, _)) => {
             ("C7", "the arrival came from another CTA, and its scope is .cta")
         }
-        Some((Almost::NarrowWait, _)) => {
-            ("C7", "the arrival came from another CTA, and the scope of the wait is .cta")
-        }
         _ => ("A5", "they synchronise, but a scope is too narrow to include both threads"),
     };
     cause(rule, what, "use a scope that includes both, .cluster or .gpu, on both sides")
-        .policy(rule == "C7")
         .after(almost.map(|a| a.1))
 }
 
@@ -387,16 +383,19 @@ impl Detector {
         Threads { block: unit.block, warp: unit.warp, lanes: 1 << lane }
     }
 
+    /// The unit of whoever issued an operation of an instruction: of a copy that completes on an mbarrier its component tells
+    /// only that.
+    fn issuer(&self, id: u32, site: u32) -> u32 {
+        self.issuers.get(&(id, site)).copied().unwrap_or(id / SUBS)
+    }
+
     fn severity(&self, cause: &Cause) -> Severity {
         if cause.policy && !self.strict { Severity::Warning } else { Severity::Error }
     }
 
     fn report(&mut self, w: u32, lane: u32, site: u32, other: Option<u32>, found: (Cause, String)) {
         let (cause, message) = found;
-        if !self.seen.insert((site, other.unwrap_or(u32::MAX), cause.rule)) {
-            return;
-        }
-        self.found.push(Found {
+        let found = Found {
             rule: cause.rule,
             severity: self.severity(&cause),
             message,
@@ -405,7 +404,25 @@ impl Detector {
             other,
             almost: cause.almost,
             fix: cause.fix,
-        });
+        };
+        self.enter(found);
+    }
+
+    /// Of a rule and a pair of instructions the first is kept, and an error before a warning.
+    fn enter(&mut self, found: Found) {
+        let key = (found.site, found.other.unwrap_or(u32::MAX), found.rule);
+        match self.seen.get(&key) {
+            Some(&at) if self.found[at].severity == Severity::Warning => {
+                if found.severity == Severity::Error {
+                    self.found[at] = found;
+                }
+            }
+            Some(_) => {}
+            None => {
+                self.seen.insert(key, self.found.len());
+                self.found.push(found);
+            }
+        }
     }
 
     pub(super) fn report_conflict(
@@ -475,12 +492,25 @@ impl Detector {
                     fix,
                 )
             } else {
-                cause("B2", "ordinary loads and an asynchronous write of it have no proxy fence between them", fix)
-                    .policy(true)
+                cause(
+                    "B2",
+                    "ordinary loads and an asynchronous write of it have no proxy fence between them",
+                    fix,
+                )
             }
         } else {
-            after_asynchronous(strand, &conflict, same)
-                .unwrap_or_else(|| between_threads(strand, &conflict, (kind.strong, &touch), near))
+            let other = || between_threads(strand, &conflict, (kind.strong, &touch), near);
+            let cause = after_asynchronous(strand, &conflict, same).unwrap_or_else(other);
+            let equal =
+                conflict.wrote && touch.equal >> lane & 1 == 1 && classes == [Class::Thread; 2];
+            match cause.rule {
+                "A9" | "A13" if equal => Cause {
+                    what: "two threads store the same value, and nothing orders them",
+                    ..cause
+                }
+                .policy(true),
+                _ => cause,
+            }
         };
         let at = match space {
             Space::Global => {
@@ -497,7 +527,10 @@ impl Detector {
             "{at} is {} here and was {} by {}: {}",
             verb(touch.write),
             verb(conflict.wrote),
-            if same { "the same thread".to_owned() } else { name_of(&of) },
+            match same {
+                true => "the same thread".to_owned(),
+                false => name_of(&self.units[self.issuer(before.stamp.id, kind.site) as usize]),
+            },
             cause.what
         );
         self.report(w, lane, touch.site, Some(kind.site), (cause, message));
@@ -519,7 +552,6 @@ impl Detector {
                 "its initialisation was not made visible to the asynchronous proxy",
                 "mbarrier.init, then fence.mbarrier_init.release.cluster, then the barrier",
             )
-            .policy(true)
         } else {
             cause(
                 "C1",
@@ -612,10 +644,39 @@ impl Detector {
             "C7",
             "the arrival comes from another CTA, and its scope is .cta",
             "arrive with .release.cluster, or .relaxed.cluster, at another CTA's barrier",
-        )
-        .policy(true);
+        );
         let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
         self.report(w, lane, site, None, (cause, message));
+    }
+
+    pub(super) fn report_narrow_wait(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
+        let address = SHARED_BASE + place.offset;
+        let cause = cause(
+            "C7",
+            "another CTA arrived, or issued what completed the phase, and the scope of the wait is .cta",
+            "wait with .acquire.cluster for what another CTA does",
+        );
+        let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
+        self.report(w, lane, site, None, (cause, message));
+    }
+
+    pub(super) fn report_unknown_peer(&mut self, w: u32, lane: u32, site: u32) {
+        let what = "tcgen05.alloc.cta_group::2 is an act of both CTAs of the pair, and nothing tells that the other has started";
+        let fix = "a cluster barrier of both CTAs before the allocation";
+        self.report(w, lane, site, None, (cause("D13", what, fix), what.into()));
+    }
+
+    pub(super) fn report_early_deallocation(
+        &mut self,
+        w: u32,
+        lane: u32,
+        site: u32,
+        allocation: Option<u32>,
+    ) {
+        let what = "tensor memory of a pair is deallocated by one CTA, and nothing tells that the other has come to the end of its \
+                    allocation";
+        let fix = "a cluster barrier of both CTAs between the allocation and the deallocation";
+        self.report(w, lane, site, allocation, (cause("D13", what, fix), what.into()));
     }
 
     pub(super) fn report_unwritten(&mut self, w: u32, lane: u32, space: Space, at: u64, site: u32) {
@@ -647,19 +708,15 @@ impl Detector {
         self.report(w, lane, site, None, (cause, message));
     }
 
-    pub(super) fn report_open_copy(&mut self, slot: u32, site: u32, writes: bool) {
+    pub(super) fn report_open_copy(&mut self, id: u32, site: u32, writes: bool) {
         let cause = cause(
             "B9",
             "the CTA exits, and none of its threads has seen this copy complete",
             "wait for the copy (its mbarrier's phase, or wait_group.read) before the exit",
         )
         .policy(!writes);
-        if !self.seen.insert((site, u32::MAX, "B9")) {
-            return;
-        }
-        let home = self.ctas[slot as usize].home;
-        let unit = self.units.iter().find(|u| u.home == home).copied().unwrap_or_default();
-        self.found.push(Found {
+        let unit = self.units[self.issuer(id, site) as usize];
+        self.enter(Found {
             rule: cause.rule,
             severity: self.severity(&cause),
             message: cause.what.into(),

@@ -20,6 +20,7 @@ mod access;
 mod clock;
 mod hazard;
 mod operations;
+mod pairs;
 mod remote;
 mod shadow;
 mod sides;
@@ -36,7 +37,7 @@ pub(crate) use hazard::Found;
 pub use hazard::{Hazard, Severity};
 use shadow::{Cells, Kind, Kinds, Pages};
 pub(crate) use shadow::{Class, Written};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use strand::{Published, WarpClocks};
 pub(crate) use sync::{FenceOp, Order};
 use versions::Location;
@@ -103,6 +104,8 @@ pub(crate) struct Touch {
     pub class: Class,
     /// Scope and bytes, if it is strong.
     pub strong: Option<(Scope, u32)>,
+    /// Lanes that store what is there already.
+    pub equal: u32,
 }
 
 impl Touch {
@@ -122,6 +125,8 @@ struct CtaClocks {
     exited: Clock,
     /// Copies that touch its shared memory, the last of each component: when, where in the code, and whether they write.
     copies: HashMap<u32, (u32, u32, bool)>,
+    /// Its last allocation for the pair that it is in.
+    pair: Option<pairs::Allocated>,
 }
 
 /// The state of the detection during a launch.
@@ -147,7 +152,10 @@ pub(crate) struct Detector {
     sequential: HashMap<(Scope, u32), Published>,
     /// What the launch before wrote, if this one may have begun before that ended.
     previous: Option<Written>,
-    seen: HashSet<(u32, u32, &'static str)>,
+    /// Who issued the copies of an instruction that complete on an mbarrier, by its unit's component and the site: the last.
+    issuers: HashMap<(u32, u32), u32>,
+    /// What was reported, and where it is in `found`.
+    seen: HashMap<(u32, u32, &'static str), usize>,
     found: Vec<Found>,
 }
 
@@ -173,7 +181,8 @@ impl Detector {
             clusters: HashMap::new(),
             sequential: HashMap::new(),
             previous: None,
-            seen: HashSet::new(),
+            issuers: HashMap::new(),
+            seen: HashMap::new(),
             found: Vec::new(),
         }
     }
@@ -189,6 +198,7 @@ impl Detector {
     }
 
     pub fn found(&mut self) -> Vec<Found> {
+        self.seen.clear();
         std::mem::take(&mut self.found)
     }
 

@@ -25,7 +25,7 @@ impl Detector {
         let stamp = self.phase_stamp(bar, phase, self.warps[w as usize].cta);
         self.check_barrier_async(w, lane as u32, bar, site);
         let (place, bytes) = to;
-        let touch = Touch { site, write: true, class: Class::In, strong: None };
+        let touch = Touch { site, write: true, class: Class::In, strong: None, equal: 0 };
         let space = Space::Shared(place.cta);
         self.touch_async(w, lane, stamp, space, [(place.offset as usize, bytes as usize)], touch);
         self.ctas[place.cta as usize].copies.insert(stamp.id, (stamp.epoch, site, touch.write));
@@ -41,7 +41,7 @@ impl Detector {
         (bar, phase): (SharedPlace, u64),
     ) {
         let stamp = self.phase_stamp(bar, phase, self.warps[w as usize].cta);
-        let touch = Touch { site, write: false, class: Class::In, strong: None };
+        let touch = Touch { site, write: false, class: Class::In, strong: None, equal: 0 };
         self.touch_async(w, lane, stamp, from.0, [(from.1, from.2)], touch);
     }
 
@@ -66,7 +66,7 @@ impl Detector {
     }
 
     fn map(&mut self, w: u32, lane: usize, site: u32, at: usize, stamp: Stamp) {
-        let touch = Touch { site, write: false, class: Class::Map, strong: None };
+        let touch = Touch { site, write: false, class: Class::Map, strong: None, equal: 0 };
         self.touch_async(w, lane, stamp, Space::Global, [(at, TENSOR_MAP_BYTES)], touch);
     }
 
@@ -82,7 +82,7 @@ impl Detector {
         let mut stamp = self.batch(w, lane as u32, Batch::OutRead);
         stamp.epoch = group + 1;
         let (place, bytes) = from;
-        let touch = Touch { site, write: false, class: Class::Out, strong: None };
+        let touch = Touch { site, write: false, class: Class::Out, strong: None, equal: 0 };
         let space = Space::Shared(place.cta);
         self.touch_async(w, lane, stamp, space, [(place.offset as usize, bytes as usize)], touch);
         self.ctas[place.cta as usize].copies.insert(stamp.id, (stamp.epoch, site, touch.write));
@@ -100,7 +100,7 @@ impl Detector {
     ) {
         let mut stamp = self.batch(w, lane as u32, Batch::OutWrite);
         stamp.epoch = group + 1;
-        let touch = Touch { site, write: true, class: Class::Out, strong: None };
+        let touch = Touch { site, write: true, class: Class::Out, strong: None, equal: 0 };
         self.touch_async(w, lane, stamp, Space::Global, [(at, bytes)], touch);
     }
 
@@ -116,7 +116,7 @@ impl Detector {
     ) {
         let mut stamp = self.batch(w, lane as u32, Batch::Small);
         stamp.epoch = group + 1;
-        let read = Touch { site, write: false, class: Class::Small, strong: None };
+        let read = Touch { site, write: false, class: Class::Small, strong: None, equal: 0 };
         self.touch_async(w, lane, stamp, Space::Global, [from], read);
         let touch = Touch { write: true, ..read };
         let space = Space::Shared(to.0.cta);
@@ -133,7 +133,7 @@ impl Detector {
         runs: impl Iterator<Item = (usize, usize)>,
     ) {
         let stamp = self.batch(w, lane as u32, Batch::Mma);
-        let touch = Touch { site, write: false, class: Class::Mma, strong: None };
+        let touch = Touch { site, write: false, class: Class::Mma, strong: None, equal: 0 };
         self.touch_async(w, lane, stamp, Space::Shared(cta), runs, touch);
     }
 
@@ -161,7 +161,7 @@ impl Detector {
         } else {
             self.batch(w, of, batch)
         };
-        let touch = Touch { site, write, class, strong: None };
+        let touch = Touch { site, write, class, strong: None, equal: 0 };
         let Detector { warps, ctas, kinds, units, .. } = self;
         let entry = kinds.entry(Kind { tag: pipeline, ..touch.kind() });
         let entry = entry.at(stamp).with_bytes(15);
@@ -178,7 +178,6 @@ impl Detector {
         let who = (warp.unit, lane as u32, home);
         let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (TENSOR, touch));
         viewer.pipeline = pipeline;
-        let mut first = None;
         for row in 0..8 {
             if rows >> row & 1 == 0 {
                 continue;
@@ -188,10 +187,12 @@ impl Detector {
                 let Cells { cells, more, .. } = &mut **memory;
                 let conflict =
                     cells[key as usize].touch(key, Some(more), entry, write, &mut viewer);
-                first = first.or(conflict);
+                if let Some(conflict) = conflict {
+                    viewer.add(conflict);
+                }
             }
         }
-        if let Some(conflict) = first {
+        for (conflict, _) in viewer.into_found() {
             self.report_conflict(w, lane as u32, Space::Tensor(cta), conflict, touch);
         }
     }

@@ -21,7 +21,7 @@ impl Detector {
         if reduces {
             return;
         }
-        let touch = Touch { site, write: true, class: Class::Store, strong: None };
+        let touch = Touch { site, write: true, class: Class::Store, strong: None, equal: 0 };
         let runs = [(place.offset as usize, bytes as usize)];
         self.touch_async(w, lane, stamp, Space::Shared(place.cta), runs, touch);
     }

@@ -49,6 +49,9 @@ pub(super) trait Earlier {
 
     /// The set of which that was found out for all.
     fn cleared(&mut self) -> &mut u32;
+
+    /// The cell has one more conflict than that which is returned.
+    fn further(&mut self, conflict: Conflict);
 }
 
 /// A cell before and after a read by a warp. The next lane's cell often is in the same state, and what was found out
@@ -117,7 +120,8 @@ impl Cell {
         self.set = more.with(self.set, true, new);
     }
 
-    /// Enters an access. The first that conflicts and is not before it is returned.
+    /// Enters an access. The first that conflicts and is not before it is returned; of others `earlier` is told, since the
+    /// first may be a disputed point that hides an error.
     #[inline]
     pub fn touch(
         &mut self,
@@ -144,8 +148,12 @@ impl Cell {
         if self.read.is_some() {
             let before = self.read;
             if write {
-                if overlaps(&before) && conflict.is_none() && !earlier.ordered(&before) {
-                    conflict = Some(Conflict { before, wrote: false, cell: key });
+                if overlaps(&before) && !earlier.ordered(&before) {
+                    let read = Conflict { before, wrote: false, cell: key };
+                    match conflict {
+                        Some(_) => earlier.further(read),
+                        None => conflict = Some(read),
+                    }
                 }
                 let rest = before.bytes() & !new.bytes();
                 self.read = if rest == 0 { Entry::default() } else { before.with_bytes(rest) };
@@ -170,12 +178,16 @@ impl Cell {
             if self.set != 0 {
                 if *earlier.cleared() != self.set {
                     let marks = more.of(self.set, write);
-                    conflict = conflict.or_else(|| {
-                        let hit = marks.iter().find(|(wrote, before)| {
-                            (write || *wrote) && overlaps(before) && !earlier.ordered(before)
-                        });
-                        hit.map(|&(wrote, before)| Conflict { before, wrote, cell: key })
-                    });
+                    for &(wrote, before) in marks {
+                        if !(write || wrote) || !overlaps(&before) || earlier.ordered(&before) {
+                            continue;
+                        }
+                        let hit = Conflict { before, wrote, cell: key };
+                        match conflict {
+                            Some(_) => earlier.further(hit),
+                            None => conflict = Some(hit),
+                        }
+                    }
                     if write && marks.iter().all(|mark| earlier.known(&mark.1)) {
                         *earlier.cleared() = self.set;
                     }
@@ -263,6 +275,8 @@ mod tests {
         fn cleared(&mut self) -> &mut u32 {
             &mut self.1
         }
+
+        fn further(&mut self, _: Conflict) {}
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What the threads of a warp know.
 //!
 //! Lanes that know the same form a *strand*; a warp is one strand until some of its lanes
-//! synchronise without the others, and again after its next barrier.
+//! synchronise without the others, and again after its next barrier. Patterns are of one thread (8.8): a
+//! relaxed read and the fence behind it, a fence and the relaxed store behind it. So what is half of one keeps
+//! the lanes that made it, also where all of a strand know the same.
 //!
 //! | clock | holds what |
 //! |---|---|
@@ -111,12 +113,13 @@ pub(super) enum Almost {
     RelaxedCluster,
     NarrowFlag,
     NarrowArrival,
-    NarrowWait,
 }
 
-/// What a relaxed read saw, until an acquiring fence takes it over.
+/// What relaxed reads saw, until an acquiring fence of the same thread takes it over.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
+    /// Who read.
+    pub lanes: u32,
     pub scope: Scope,
     pub from: super::Home,
     pub what: Rc<Published>,
@@ -125,6 +128,8 @@ pub(super) struct Pending {
 /// What a releasing fence has covered.
 #[derive(Clone, Debug)]
 pub(super) struct Fenced {
+    /// Who executed it.
+    pub lanes: u32,
     pub scope: Scope,
     /// Own accesses up to here.
     pub epoch: u32,
@@ -160,12 +165,12 @@ pub(super) struct Strand {
     pub pending: Vec<Pending>,
     /// What reductions saw: they take part in no acquire pattern.
     pub reduced: Clock,
-    /// What the last releasing fence allows a relaxed store to publish.
-    pub fenced: Option<Fenced>,
+    /// What the last releasing fence of each lane allows its relaxed stores to publish.
+    pub fenced: Vec<Fenced>,
     /// The same for the last fence that is restricted to shared memory.
-    pub fenced_shared: Option<Fenced>,
-    /// Initialisations of mbarriers that their fence has covered.
-    pub inits: Clock,
+    pub fenced_shared: Vec<Fenced>,
+    /// Initialisations of mbarriers that a lane's fence has covered.
+    inits: Vec<(usize, Clock)>,
     /// Its tcgen05 operations.
     pub issued: Clock,
     /// What `fence::before_thread_sync` has covered.
@@ -203,38 +208,100 @@ impl Strand {
         Rc::new(Published { f: self.covered.clone(), ..self.now.clone() })
     }
 
-    /// A relaxed read saw what was published; a later fence may acquire it.
+    /// A relaxed read by all lanes saw what was published; a later fence of theirs may acquire it.
     pub fn see(&mut self, scope: Scope, from: super::Home, what: &Rc<Published>) {
-        let same = |p: &&mut Pending| p.scope == scope && p.from == from;
-        match self.pending.iter_mut().find(same) {
-            Some(pending) if Rc::ptr_eq(&pending.what, what) => {}
-            Some(pending) => Rc::make_mut(&mut pending.what).join(what),
-            None => self.pending.push(Pending { scope, from, what: Rc::clone(what) }),
+        self.see_by(self.lanes, scope, from, what);
+    }
+
+    /// Lanes of the strand did. For each scope and place each lane is in one entry.
+    fn see_by(&mut self, lanes: u32, scope: Scope, from: super::Home, what: &Rc<Published>) {
+        let mut new = lanes;
+        let mut parted = Vec::new();
+        for pending in self.pending.iter_mut().filter(|p| p.scope == scope && p.from == from) {
+            if Rc::ptr_eq(&pending.what, what) {
+                pending.lanes |= new;
+                new = 0;
+            }
+            let these = pending.lanes & new;
+            if these == 0 {
+                continue;
+            }
+            if these != pending.lanes {
+                parted.push(Pending { lanes: pending.lanes & !these, ..pending.clone() });
+                pending.lanes = these;
+            }
+            Rc::make_mut(&mut pending.what).join(what);
+            new &= !these;
+        }
+        self.pending.append(&mut parted);
+        if new != 0 {
+            self.pending.push(Pending { lanes: new, scope, from, what: Rc::clone(what) });
         }
     }
 
-    /// What a relaxed store or arrival of a thread publishes at a scope, and the scope at which it does: execution order,
-    /// and what the fences before it cover.
-    pub fn relaxed(&self, all: Published, thread: u32, scope: Scope) -> (Published, Scope) {
+    /// A lane's fence for initialisations of mbarriers has covered one.
+    pub fn init(&mut self, lane: usize, stamp: Stamp) {
+        match self.inits.iter_mut().find(|inits| inits.0 == lane) {
+            Some(inits) => inits.1.raise(stamp),
+            None => {
+                let mut inits = Clock::default();
+                inits.raise(stamp);
+                self.inits.push((lane, inits));
+            }
+        }
+    }
+
+    /// Initialisations that a lane's fence has covered.
+    pub fn inits(&self, lane: usize) -> Option<&Clock> {
+        self.inits.iter().find(|inits| inits.0 == lane).map(|inits| &inits.1)
+    }
+
+    /// What a relaxed store or arrival of a lane, which is that thread, publishes at a scope, and the scope at which it
+    /// does: execution order, and what its own fences before it cover.
+    pub fn relaxed(
+        &self,
+        all: Published,
+        (lane, thread): (usize, u32),
+        scope: Scope,
+    ) -> (Published, Scope) {
         let mut what = Published { x: all.x, f: all.f, d: all.d, ..Published::default() };
         let mut reach = scope;
+        let of = |fences: &'_ [Fenced]| fences.iter().position(|f| f.lanes >> lane & 1 == 1);
+        let fenced = of(&self.fenced).map(|at| &self.fenced[at]);
+        let shared = of(&self.fenced_shared).map(|at| &self.fenced_shared[at]);
         // One scope goes with what is published: a later, wider fence for shared memory goes before a narrow one.
-        let newer = |fenced: &&Fenced| match &self.fenced_shared {
+        let newer = |fenced: &&Fenced| match shared {
             Some(shared) if fenced.scope < scope => {
                 shared.epoch < fenced.epoch || shared.scope <= fenced.scope
             }
             _ => true,
         };
-        if let Some(fenced) = self.fenced.as_ref().filter(newer) {
+        if let Some(fenced) = fenced.filter(newer) {
             what.join(&fenced.of(thread));
             reach = reach.min(fenced.scope);
         }
-        if let Some(fenced) = &self.fenced_shared {
+        if let Some(fenced) = shared {
             what.join_shared(&fenced.of(thread));
         }
-        what.c.join(&self.inits);
-        what.u.join(&self.inits);
+        if let Some(inits) = self.inits(lane) {
+            what.c.join(inits);
+            what.u.join(inits);
+        }
         (what, reach)
+    }
+
+    /// What is left of a strand that keeps these lanes only.
+    fn keep(&mut self, lanes: u32) {
+        self.lanes = lanes;
+        for pending in &mut self.pending {
+            pending.lanes &= lanes;
+        }
+        self.pending.retain(|pending| pending.lanes != 0);
+        for fences in [&mut self.fenced, &mut self.fenced_shared] {
+            fences.iter_mut().for_each(|fence| fence.lanes &= lanes);
+            fences.retain(|fence| fence.lanes != 0);
+        }
+        self.inits.retain(|inits| lanes >> inits.0 & 1 == 1);
     }
 
     /// Knows as much as `other`, too; the own counters fall back to what both have.
@@ -244,14 +311,14 @@ impl Strand {
         self.reduced.join(&other.reduced);
         self.issued.join(&other.issued);
         self.covered.join(&other.covered);
-        for Pending { scope, from, what } in &other.pending {
-            self.see(*scope, *from, what);
+        for Pending { lanes, scope, from, what } in &other.pending {
+            self.see_by(*lanes, *scope, *from, what);
         }
         self.own = std::array::from_fn(|i| self.own[i].min(other.own[i]));
         self.almost = self.almost.or(other.almost);
-        self.fenced = self.fenced.take().or_else(|| other.fenced.clone());
-        self.fenced_shared = self.fenced_shared.take().or_else(|| other.fenced_shared.clone());
-        self.inits.join(&other.inits);
+        self.fenced.extend_from_slice(&other.fenced);
+        self.fenced_shared.extend_from_slice(&other.fenced_shared);
+        self.inits.extend_from_slice(&other.inits);
         self.maps.join(&other.maps);
         self.refused = self.refused.or(other.refused);
         self.before_launch = self.before_launch.or(other.before_launch);
@@ -291,13 +358,25 @@ impl WarpClocks {
                 continue;
             }
             if these != strand.lanes {
-                let rest = Strand { lanes: strand.lanes & !these, ..strand.clone() };
+                let mut rest = strand.clone();
+                rest.keep(strand.lanes & !these);
                 parted.push(rest);
-                strand.lanes = these;
+                strand.keep(these);
             }
             change(strand);
         }
         self.strands.extend(parted);
+    }
+
+    /// Parts lanes whose relaxed reads were not made together: a fence acquires what its own thread has read.
+    pub fn part_by_reads(&mut self, lanes: u32) {
+        let strands = self.strands.iter().filter(|strand| strand.lanes & lanes != 0);
+        let reads: Vec<u32> = strands
+            .flat_map(|s| s.pending.iter().map(|p| p.lanes).filter(|reads| *reads != s.lanes))
+            .collect();
+        for reads in reads {
+            self.split(reads & lanes, |_| {});
+        }
     }
 
     /// The strand of a lane.

@@ -82,7 +82,8 @@ pub(crate) enum FenceOp {
 pub(super) struct Item {
     scope: Scope,
     from: Home,
-    warp: u32,
+    /// The thread that stored last.
+    thread: u32,
     what: Rc<Published>,
 }
 
@@ -141,19 +142,20 @@ impl Detector {
         let mut what = warp.publish(1 << lane, live);
         let mut scope = scope;
         if !order.releases() {
-            (what, scope) = warp.of(lane).relaxed(what, warp.lane(lane), scope);
+            (what, scope) = warp.of(lane).relaxed(what, (lane, warp.lane(lane)), scope);
         }
         let location = self.flags.entry((flag_space(space), at)).or_default();
         // A new value ends the release sequences of others.
-        let keep = |item: &Item| !replaces || item.warp == w && item.from == home;
+        let thread = warp.lane(lane);
+        let keep = |item: &Item| !replaces || item.thread == thread;
         let items = location.store(values, stamp, keep);
         let same = |i: &&mut Item| i.scope == scope && i.from == home;
         match items.iter_mut().find(same) {
             Some(item) => {
-                item.warp = w;
+                item.thread = thread;
                 Rc::make_mut(&mut item.what).join(&what);
             }
-            None => items.push(Item { scope, from: home, warp: w, what: Rc::new(what) }),
+            None => items.push(Item { scope, from: home, thread, what: Rc::new(what) }),
         }
     }
 
@@ -279,10 +281,12 @@ impl Detector {
         }
     }
 
-    /// What relaxed reads saw is acquired, as far as the fence's scope reaches.
+    /// What the lanes' own relaxed reads saw is acquired, as far as the fence's scope reaches.
     fn acquire_fence(&mut self, w: u32, lanes: u32, scope: Scope) {
         let home = self.home(w);
-        self.warps[w as usize].split(lanes, |strand| {
+        let warp = &mut self.warps[w as usize];
+        warp.part_by_reads(lanes);
+        warp.split(lanes, |strand| {
             for pending in std::mem::take(&mut strand.pending) {
                 let wide = home.includes(scope, pending.from)
                     && pending.from.includes(pending.scope, home);
@@ -305,7 +309,8 @@ impl Detector {
         let epoch = warp.epoch;
         warp.split(lanes, |strand| {
             let what = strand.release();
-            strand.fenced = Some(Fenced { scope, epoch, own: strand.own, what });
+            strand.fenced =
+                vec![Fenced { lanes: strand.lanes, scope, epoch, own: strand.own, what }];
         });
         warp.epoch += 1;
     }
@@ -313,7 +318,9 @@ impl Detector {
     /// What relaxed reads saw of shared memory is acquired. A fence without that restriction may still acquire the rest.
     fn acquire_shared(&mut self, w: u32, lanes: u32, scope: Scope) {
         let home = self.home(w);
-        self.warps[w as usize].split(lanes, |strand| {
+        let warp = &mut self.warps[w as usize];
+        warp.part_by_reads(lanes);
+        warp.split(lanes, |strand| {
             for pending in &strand.pending {
                 if home.includes(scope, pending.from) && pending.from.includes(pending.scope, home)
                 {
@@ -329,7 +336,8 @@ impl Detector {
         let epoch = warp.epoch;
         warp.split(lanes, |strand| {
             let what = strand.release();
-            strand.fenced_shared = Some(Fenced { scope, epoch, own: strand.own, what });
+            strand.fenced_shared =
+                vec![Fenced { lanes: strand.lanes, scope, epoch, own: strand.own, what }];
         });
         warp.epoch += 1;
     }
@@ -426,7 +434,7 @@ impl Detector {
             let Some(Init { by, alone, .. }) = barrier.init else { continue };
             if let Some(lane) = lanes_of(lanes).find(|&lane| warp.lane(lane) == by.id) {
                 barrier.fenced = true;
-                warp.split(1 << lane, |strand| strand.inits.raise(alone));
+                warp.split(1 << lane, |strand| strand.init(lane, alone));
             }
         }
     }
@@ -472,12 +480,12 @@ impl Detector {
             what = all.clone();
             for strand in warp.strands.iter().filter(|s| s.lanes & lanes != 0) {
                 for lane in lanes_of(strand.lanes & lanes) {
-                    let (more, reach) =
-                        strand.relaxed(Published::default(), warp.lane(lane), Scope::Cluster);
+                    let who = (lane, warp.lane(lane));
+                    let (more, reach) = strand.relaxed(Published::default(), who, Scope::Cluster);
                     if reach == Scope::Cluster {
                         what.join(&more);
-                    } else {
-                        what.c.join(&strand.inits);
+                    } else if let Some(inits) = strand.inits(lane) {
+                        what.c.join(inits);
                     }
                 }
             }
@@ -567,7 +575,7 @@ impl Detector {
         let mut what = warp.publish(1 << lane, live);
         let mut scope = asked;
         if relaxed {
-            (what, scope) = warp.of(lane).relaxed(what, thread, scope);
+            (what, scope) = warp.of(lane).relaxed(what, (lane, thread), scope);
         }
         let narrow = !home.includes(scope, there);
         let is_too_narrow = !home.includes(asked, there);
@@ -683,17 +691,19 @@ impl Detector {
         let barrier = self.barrier(place);
         let unit = barrier.unit;
         let Phase { mut all, remote, narrow } = barrier.before.clone();
-        let mut narrow = narrow.then_some(Almost::NarrowArrival);
-        if scope == Scope::Cta {
-            // A wait of this scope does not include the other CTAs' threads.
-            if remote != Published::default() {
-                narrow = narrow.or(Some(Almost::NarrowWait));
-            }
+        let narrow = narrow.then_some(Almost::NarrowArrival);
+        // A wait of scope .cta does not include the other CTAs' threads. It is reported, and what comes after it is
+        // judged as behind one that does.
+        let is_too_narrow = scope == Scope::Cta && !relaxed && remote != Published::default();
+        if scope == Scope::Cta && relaxed {
             all.u.join(&remote.c);
             all.u.join(&remote.u);
             all.join_order(&remote);
         } else {
             all.join(&remote);
+        }
+        if is_too_narrow {
+            self.report_narrow_wait(w, lanes.trailing_zeros(), place, site);
         }
         let all = Rc::new(all);
         self.warps[w as usize].split(lanes, |strand| {
@@ -808,14 +818,14 @@ impl Detector {
     pub fn close_cta(&mut self, slot: u32) {
         let cta = &mut self.ctas[slot as usize];
         let copies = std::mem::take(&mut cta.copies);
-        let mut open: Vec<(u32, bool)> = copies
+        let mut open: Vec<(u32, u32, bool)> = copies
             .into_iter()
             .filter(|&(id, (epoch, ..))| !cta.exited.covers(Stamp { id, epoch }))
-            .map(|(_, (_, site, writes))| (site, writes))
+            .map(|(id, (_, site, writes))| (site, id, writes))
             .collect();
         open.sort_unstable();
-        for (site, writes) in open {
-            self.report_open_copy(slot, site, writes);
+        for (site, id, writes) in open {
+            self.report_open_copy(id, site, writes);
         }
     }
 

@@ -4,7 +4,7 @@
 //! touched by the same few warps.
 
 use super::clock::{SUBS, Stamp};
-use super::shadow::{Class, Earlier, Entry, Kinds};
+use super::shadow::{Class, Conflict, Earlier, Entry, Kinds};
 use super::strand::{SHARED, Strand};
 use super::{Home, IN_ORDER, Touch, Unit};
 
@@ -33,7 +33,12 @@ pub(super) struct Viewer<'a> {
     cleared: u32,
     /// Two lanes that read the same stand for the warp: all its lanes make the access, and know the same.
     pub merges: bool,
+    /// What was found, each access that it conflicts with once, with the lane.
+    found: Vec<(Conflict, usize)>,
 }
+
+/// Conflicts of one instruction that are told apart: each thread of a CTA may be in one.
+const FOUND: usize = 2048;
 
 /// Units that a [`Viewer`] remembers.
 const KNOWN: usize = 16;
@@ -62,7 +67,27 @@ impl<'a> Viewer<'a> {
             unknown,
             cleared,
             merges,
+            found: Vec::new(),
         }
+    }
+
+    /// Remembers a conflict of the present lane. Which cell it is in makes no difference to what is said of it.
+    #[inline(never)]
+    pub fn add(&mut self, conflict: Conflict) {
+        let same = |(known, _): &(Conflict, usize)| {
+            known.wrote == conflict.wrote
+                && known.before.stamp == conflict.before.stamp
+                && known.before.number() == conflict.before.number()
+        };
+        // The last one first: a run of cells mostly has one conflict.
+        if self.found.len() < FOUND && !self.found.iter().rev().any(same) {
+            self.found.push((conflict, self.lane as usize));
+        }
+    }
+
+    /// All of them.
+    pub fn into_found(self) -> Vec<(Conflict, usize)> {
+        self.found
     }
 
     fn judge(&self, before: &Entry, class: Class) -> bool {
@@ -177,5 +202,9 @@ impl Earlier for Viewer<'_> {
     #[inline(always)]
     fn cleared(&mut self) -> &mut u32 {
         &mut self.cleared
+    }
+
+    fn further(&mut self, conflict: Conflict) {
+        self.add(conflict);
     }
 }

@@ -18,7 +18,7 @@ impl Detector {
     ) {
         let mut stamp = self.batch(leader, LANES as u32, Batch::Wgmma);
         stamp.epoch = group + 1;
-        let touch = Touch { site, write: false, class: Class::Wgmma, strong: None };
+        let touch = Touch { site, write: false, class: Class::Wgmma, strong: None, equal: 0 };
         self.touch_async(w, 0, stamp, Space::Shared(cta), runs, touch);
     }
 

@@ -109,6 +109,11 @@ fn tensor(memory: &mut Option<Box<TensorMemory>>) -> &mut TensorMemory {
     memory.get_or_insert_with(|| Box::new(TensorMemory::new()))
 }
 
+/// The other CTA of a pair.
+fn peer_of(ctas: &[u32], own: u32) -> Option<u32> {
+    ctas.iter().copied().find(|cta| *cta != own)
+}
+
 /// Every CTA has tensor memory of its own here, as if it were alone on its multiprocessor.
 const OWNER: u32 = 0;
 
@@ -129,7 +134,7 @@ impl World<'_> {
         match op {
             TensorOp::Alloc { addr, columns, pair } => {
                 self.aligned(warp, mask)?;
-                self.group(warp, "tcgen05.alloc", *pair)?;
+                let ctas = self.group(warp, "tcgen05.alloc", *pair)?;
                 let to = self.addresses(warp, &frame, &addr.0, addr.1)[lane];
                 let columns = self.fetch32(warp, &frame, *columns)[lane];
                 let place = self.resolve(warp, lane, addr.1, to, 4, 4, true)?;
@@ -138,18 +143,21 @@ impl World<'_> {
                     path.wait = Some(Wait::Columns(columns));
                     return Ok(Flow::Blocked);
                 };
+                if let (Some(detect), Some(peer)) = (&mut self.detect, peer_of(&ctas, warp.cta)) {
+                    detect.pair_allocates(self.current, lane, peer, path.site());
+                }
                 let bytes = address.to_bits().to_le_bytes();
                 self.view_mut(warp, place, 4)?.copy_from_slice(&bytes);
                 if let (Some(detect), Place::Shared(cta, at)) = (&mut self.detect, place) {
                     let (class, site) = (Class::Alloc, path.site());
-                    let touch = Touch { site, write: true, class, strong: None };
+                    let touch = Touch { site, write: true, class, strong: None, equal: 0 };
                     let at = [at as u64; LANES];
                     detect.access(self.current, 1 << lane, Space::Shared(cta), &at, 4, (touch, 0));
                 }
             }
             TensorOp::Dealloc { addr, columns, pair } => {
                 self.aligned(warp, mask)?;
-                self.group(warp, "tcgen05.dealloc", *pair)?;
+                let ctas = self.group(warp, "tcgen05.dealloc", *pair)?;
                 let address = self.fetch32(warp, &frame, *addr)[lane];
                 let columns = self.fetch32(warp, &frame, *columns)[lane];
                 if self.tensor_agents(warp.cta).is_some() {
@@ -169,6 +177,9 @@ impl World<'_> {
                     (address.column, columns),
                     (Class::Dealloc, true, 0),
                 );
+                if let (Some(detect), Some(peer)) = (&mut self.detect, peer_of(&ctas, warp.cta)) {
+                    detect.pair_deallocates(self.current, lane, peer, path.site());
+                }
                 self.events.push(Event::Columns(warp.cta));
             }
             TensorOp::Relinquish { pair } => {

@@ -16,6 +16,8 @@ use crate::strong;
 
 /// More answers than this for one read cannot be enumerated.
 const VALUES: usize = 4096;
+/// Nor are more chains behind one value followed than this.
+const CHAINS: usize = 1024;
 /// A set of known writes: a chain of atomic operations, each of which happens once in an execution.
 /// Writes past the 128th are not followed.
 pub type Origin = u128;
@@ -31,6 +33,8 @@ pub struct Domain<'a> {
     /// How bytes are spelled.
     pub letters: &'a Letters,
     writes: Vec<KnownWrite>,
+    /// Some value has more chains behind it than are followed.
+    too_large: bool,
     seeds: Vec<u128>,
     /// Answers that were worked out since something was learnt.
     answers: RefCell<HashMap<Question, Rc<[u128]>>>,
@@ -101,10 +105,17 @@ impl<'a> Domain<'a> {
             relevance,
             letters,
             writes: vec![],
+            too_large: false,
             seeds,
             answers: RefCell::default(),
             chains: RefCell::default(),
         }
+    }
+
+    /// The same values, where others of them matter.
+    pub fn asked(mut self, relevance: &'a Relevance) -> Self {
+        self.relevance = relevance;
+        self
     }
 
     /// Adds the writes of a run, complete or not. Says whether anything is new.
@@ -121,8 +132,14 @@ impl<'a> Domain<'a> {
             for origin in origins.iter() {
                 new |= add_minimal(sets, origin | own);
             }
+            self.too_large |= sets.len() > CHAINS;
         }
         new
+    }
+
+    /// Whether there are too many ways in which a value can come about.
+    pub fn is_too_large(&self) -> bool {
+        self.too_large
     }
 
     /// Whether the mbarrier object that the access meets is initialised at most once, and written as an

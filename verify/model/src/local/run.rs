@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::Moment;
 use super::copies::{Copy, Groups};
 use super::domain::{Chains, Domain};
+use super::finals::Finals;
 use super::tensor::Issued;
 use crate::Error;
 use crate::event::{Access, Ballot, Barrier, Event, Kind, Object};
@@ -48,6 +49,8 @@ pub struct Run<'a> {
     pub(super) undefined: Vec<Undefined>,
     /// The answers to all reads and votes, if they are known.
     pub(super) given: Option<std::vec::IntoIter<u128>>,
+    /// What the condition says: a run that it excludes is cut off.
+    pub(super) finals: Option<&'a Finals<'a>>,
 }
 
 impl<'a> Run<'a> {
@@ -80,6 +83,7 @@ impl<'a> Run<'a> {
             after: None,
             undefined: vec![],
             given: None,
+            finals: None,
         }
     }
 
@@ -118,13 +122,21 @@ impl<'a> Run<'a> {
                 Op::Exit => break,
                 Op::Trap => return Ok(End::Cut),
                 op => {
-                    if self.perform(op, at)? == End::Cut {
+                    if self.perform(op, at)? == End::Cut || self.is_excluded(at) {
                         return Ok(End::Cut);
                     }
                 }
             }
         }
         Ok(End::Complete)
+    }
+
+    /// Whether the condition cannot hold any more, as what the instruction has set is final.
+    fn is_excluded(&self, at: usize) -> bool {
+        self.finals.is_some_and(|finals| {
+            finals.decides(self.thread, at)
+                && finals.contradict(self.thread, self.counter, &self.registers)
+        })
     }
 
     pub(super) fn value(&self, operand: Operand) -> u128 {

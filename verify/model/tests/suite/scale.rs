@@ -99,6 +99,127 @@ fn many_threads_get_their_verdicts() {
     println!("{table}");
 }
 
+/// Every reader reads every location, its own first: as many values as there are subsets.
+fn wide_readers(threads: usize, strong: bool) -> String {
+    let half = threads / 2;
+    let mut text = String::new();
+    let mut exists = vec![];
+    for i in 0..half {
+        let _ = writeln!(text, "location x{i} global u32 = 0");
+    }
+    for i in 0..half {
+        let _ = writeln!(text, "thread T{i} cta={i}:\nst.release.gpu.u32 [x{i}], 1");
+    }
+    for i in 0..half {
+        let thread = half + i;
+        let _ = writeln!(text, "thread T{thread} cta={thread}:");
+        for step in 0..half {
+            let at = (i + step) % half;
+            let _ = writeln!(text, "ld.acquire.gpu.u32 r{at}, [x{at}]");
+            if strong && step == 0 {
+                let _ = writeln!(text, "fence.sc.gpu");
+            }
+            exists.push(format!("T{thread}:r{at} == {}", u32::from(step == 0)));
+        }
+    }
+    let _ = writeln!(text, "exists: {}", exists.join(" && "));
+    text
+}
+
+/// Threads that add to one location, and what may be asked of them: the condition, and whether it is allowed.
+fn additions(threads: usize) -> Vec<(String, bool)> {
+    let all = |term: &dyn Fn(usize) -> String, join: &str| {
+        (0..threads).map(term).collect::<Vec<_>>().join(join)
+    };
+    vec![
+        (format!("x != {threads}"), false),
+        (format!("x == {threads}"), true),
+        ("T0:r0 == T1:r0".to_owned(), false),
+        (format!("T0:r0 == {threads}"), false),
+        (format!("T0:r0 == {}", threads - 1), true),
+        ("T0:r0 == 1 && T1:r0 == 1".to_owned(), false),
+        (all(&|i| format!("T{i}:r0 == 0"), " && "), false),
+        (all(&|i| format!("T{i}:r0 == {}", threads - 1 - i), " && "), true),
+        (all(&|i| format!("T{i}:r0 == {threads}"), " || "), false),
+    ]
+}
+
+/// No number of threads is a cliff.
+#[test]
+fn any_number_of_threads_gets_its_verdict() {
+    let limit = if cfg!(debug_assertions) { f64::INFINITY } else { 1000.0 };
+    let mut worst = (0.0, String::new());
+    let mut timed = |name: String, text: &str, allowed: bool| {
+        let mut best = f64::INFINITY;
+        for _ in 0..3 {
+            let start = Instant::now();
+            let test = Test::parse(text, "scale").unwrap_or_else(|e| panic!("{e}"));
+            let verdict = judge(&test.program, &test.condition, &Options::default())
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            best = best.min(start.elapsed().as_secs_f64() * 1e3);
+            assert_eq!(verdict.allowed, allowed, "{name}");
+            assert_eq!(verdict.race, Some(false), "{name}");
+            if best < limit / 2.0 {
+                break;
+            }
+        }
+        assert!(best < limit, "{name}: {best} ms");
+        if best > worst.0 {
+            worst = (best, name);
+        }
+    };
+    for threads in [4, 8, 11, 12, 13, 14, 20, 28, 30, 32, 34, 36, 48, 60] {
+        for (condition, allowed) in additions(threads) {
+            let mut text = "location x global u32 = 0\n".to_owned();
+            for i in 0..threads {
+                let _ = writeln!(text, "thread T{i} cta={i}:\natom.relaxed.gpu.add.u32 r0, [x], 1");
+            }
+            let _ = writeln!(text, "exists: {condition}");
+            timed(format!("{threads} additions, {condition}"), &text, allowed);
+        }
+        for strong in [true, false] {
+            if threads % 2 == 0 {
+                timed(
+                    format!("IRIW, all read, {threads} threads, strong: {strong}"),
+                    &wide_readers(threads, strong),
+                    !strong,
+                );
+            }
+            for name in ["SB", "MP", "LB", "IRIW"] {
+                if name != "IRIW" || threads % 2 == 0 {
+                    timed(
+                        format!("{name}, {threads} threads, strong: {strong}"),
+                        &family(name, threads, strong),
+                        !strong,
+                    );
+                }
+            }
+        }
+    }
+    println!("the longest: {:.1} ms, {}", worst.0, worst.1);
+}
+
+/// A search that has to give up does so when it is told to.
+#[test]
+fn a_search_ends_when_its_time_is_up() {
+    let mut text = "location x global u32 = 0\nlocation y global u32 = 0\n".to_owned();
+    for i in 0..20 {
+        let at = ["x", "y"][i % 2];
+        let _ = writeln!(
+            text,
+            "thread T{i} cta={i}:\natom.relaxed.gpu.add.u32 r0, [{at}], 1\natom.relaxed.cta.add.u32 r1, [x], r0"
+        );
+    }
+    text += "exists: x == 77 && y == 99 && T3:r1 == 5\n";
+    let test = Test::parse(&text, "late").expect("a litmus test");
+    let patience = std::time::Duration::from_millis(500);
+    let start = Instant::now();
+    let options = Options { until: Some(start + patience), ..Options::default() };
+    let verdict = judge(&test.program, &test.condition, &options);
+    assert!(verdict.is_err(), "this one was thought too large: {verdict:?}");
+    assert!(start.elapsed() < patience * 3, "it took {:?}", start.elapsed());
+}
+
 #[test]
 fn the_directed_search_agrees_with_enumeration() {
     for name in ["SB", "MP", "LB", "IRIW"] {

@@ -549,7 +549,7 @@ fn check(
             if x.overlaps(y) && (generic(x) && generic(y) || same_block) {
                 return true;
             }
-            // Fences next to accesses that are not generic, an alias fence somewhere between.
+            // Fences next to accesses that are not generic, an alias fence between them.
             let path = |from: usize, to: usize| from == to || base.contains(&(from, to));
             let starts: Vec<usize> = if generic(x) {
                 vec![*a]
@@ -574,12 +574,7 @@ fn check(
                     }
                     through
                         && distinct
-                        && all.clone().any(|f| {
-                            let inside = path(*start, f) && path(f, *end);
-                            let outside = base.contains(&(*a, f)) && path(f, *start)
-                                || path(*end, f) && base.contains(&(f, *b));
-                            alias(f) && (inside || outside)
-                        })
+                        && all.clone().any(|f| alias(f) && path(*start, f) && path(f, *end))
                 })
             })
         })
@@ -735,7 +730,7 @@ fn merges(events: &[Event]) -> Vec<(usize, usize, bool)> {
 }
 
 /// Section 8.10.4: a write is justified if every run of its thread that agrees with the justified
-/// reads has it; a read if all its sources are.
+/// reads has it; a read if all its sources are. An atomic operation reads before it writes.
 fn is_justified(events: &[Event], picked: &[&Run], runs: &[Vec<Run>], from: &From) -> bool {
     let mut good: BTreeSet<usize> = BTreeSet::new();
     let same_write = |a: &Event, b: &Event| {
@@ -783,7 +778,9 @@ fn is_justified(events: &[Event], picked: &[&Run], runs: &[Vec<Run>], from: &Fro
                         !agrees
                             || other.events.iter().filter(|e| same_write(e, event)).count() > rank
                     });
-                    if fixed {
+                    // The halves of an atomic operation are neighbours, and the read is first.
+                    let read_first = event.atomic.is_none() || good.contains(&(index - 1));
+                    if fixed && read_first {
                         good.insert(index);
                     }
                 }

@@ -215,6 +215,14 @@ pub struct Entry {
     pub seed: u64,
 }
 
+impl Entry {
+    /// Whether it is shown in the place of another of the same key: an error before a warning, then by seed.
+    fn goes_before(&self, other: &Entry) -> bool {
+        let order = |entry: &Entry| (entry.finding.severity() == Severity::Warning, entry.seed);
+        order(self) < order(other)
+    }
+}
+
 /// What all schedules found.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -278,7 +286,7 @@ impl Found {
                 btree_map::Entry::Occupied(mut place) => {
                     let kept = place.get_mut();
                     let schedules = kept.schedules + entry.schedules;
-                    if entry.seed < kept.seed {
+                    if entry.goes_before(kept) {
                         *kept = entry;
                     }
                     kept.schedules = schedules;
@@ -305,8 +313,9 @@ fn add(found: &mut BTreeMap<Key, Entry>, run: Run, seed: u64) {
         let entry =
             found.entry(key).or_insert(Entry { finding: finding.clone(), schedules: 0, seed });
         entry.schedules += 1;
-        if seed < entry.seed {
-            (entry.seed, entry.finding) = (seed, finding);
+        let new = Entry { finding, seed, schedules: entry.schedules };
+        if new.goes_before(entry) {
+            *entry = new;
         }
     }
 }

@@ -169,7 +169,7 @@ impl Entry {
         self.word & STRONG != 0
     }
 
-    pub(super) fn number(self) -> u32 {
+    pub(in crate::detect) fn number(self) -> u32 {
         self.word >> NUMBER
     }
 
