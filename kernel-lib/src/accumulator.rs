@@ -212,7 +212,7 @@ impl<'k, Tag> Tensor<'k, Tag> {
             // barrier above, which a proof that a role has returned asks for (I5).
             unsafe { ptx::tcgen05::dealloc::<Group1>(Addr::from_raw(self.address), self.columns) };
         }
-        // SAFETY: just deallocated.
+        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
         unsafe { Deallocated::assume() }
     }
 }

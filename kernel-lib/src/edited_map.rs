@@ -114,7 +114,7 @@ impl<'k, T: BulkTile, S: Set> EditedMap<'k, T, S, MapEdited> {
         let mut word = 0;
         while word < WORDS {
             let from = (template.address().raw() + 8 * word) as *const u64;
-            // SAFETY: the template's 128 bytes, which nobody writes.
+            // SAFETY: the template's 128 bytes, which nobody writes (I24).
             let bits = unsafe { from.read() };
             let to: Addr<Global> = Addr::from_raw(map + 8 * word);
             // SAFETY: the place is this thread's alone (I16): the array was consumed, its type says that it
@@ -144,7 +144,7 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
 
     #[inline(always)]
     fn generic(&self) -> Addr<Generic> {
-        // SAFETY: the map lies in global memory.
+        // SAFETY: the map lies in global memory, where the host lent a place for it (I24).
         unsafe { ptx::shared::cvta(self.home()) }
     }
 

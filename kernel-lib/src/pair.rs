@@ -122,7 +122,7 @@ impl<'k, Tag> PairTensor<'k, Tag> {
             // they began has completed, by the promise of who used the address (I21).
             unsafe { ptx::tcgen05::dealloc::<Group2>(Addr::from_raw(self.address), self.columns) };
         }
-        // SAFETY: just deallocated.
+        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
         unsafe { Deallocated::assume() }
     }
 }

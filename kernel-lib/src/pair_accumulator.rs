@@ -175,7 +175,7 @@ impl<'k, Tag> PairMemory<'k, Tag> {
             // SAFETY: one whole warp of each CTA, the one that allocated (I1, I2); both ends have ended (I21), in both CTAs (I5, I22).
             unsafe { dealloc::<Group2>(Addr::from_raw(self.address), self.columns) };
         }
-        // SAFETY: just deallocated.
+        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
         unsafe { Deallocated::assume() }
     }
 }
@@ -397,7 +397,7 @@ pub unsafe trait PairOperands<const N: usize> {
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool);
 }
 
-// SAFETY: the instructions read the two tiles, at the same places in both CTAs, and write the accumulator.
+// SAFETY: the instructions read the two tiles, at the same places in both CTAs (I7, I23), and write the accumulator.
 unsafe impl<E: MmaElement, const N: usize, const HALF: usize, const K: usize> PairOperands<N>
     for (Tile<E, ROWS, K>, Tile<E, HALF, K>)
 {

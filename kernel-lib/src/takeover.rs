@@ -515,7 +515,7 @@ impl<'k, Tag, S: Set, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
         if !cluster_launch::is_canceled(response) {
             return None;
         }
-        // SAFETY: a cluster was cancelled.
+        // SAFETY: a cluster was cancelled, as the answer has just said.
         let [x, y, z] = unsafe { cluster_launch::get_first_ctaid(response) };
         let rank = if CTAS == 1 { 0 } else { sreg::cluster_ctarank() };
         Some((self, Work::of([x + rank, y, z])))
