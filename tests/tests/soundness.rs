@@ -188,5 +188,8 @@ fn citations_are_read_from_arguments_alone() {
     let source = "// SAFETY: in range, and this thread's own (I16); the set holds the\n// array (I13, I14).\nlet x = 1;\n// (I3)\n";
     assert_eq!(cited(source), BTreeSet::from([13, 14, 16]));
     assert_eq!(cited("// SAFETY: by 1 (ISA 8.9.4), (Interval), (I2"), BTreeSet::new());
-    assert_eq!(cited("/// The table is all there is (I15).\nmod sealed {}\n"), BTreeSet::from([15]));
+    assert_eq!(
+        cited("/// The table is all there is (I15).\nmod sealed {}\n"),
+        BTreeSet::from([15])
+    );
 }
