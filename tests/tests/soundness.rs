@@ -48,8 +48,8 @@ fn invariants(page: &str) -> Vec<Invariant> {
                 .split_once("*Kept by*")
                 .unwrap_or_else(|| panic!("I{number} does not say who keeps it"));
             // The list of modules ends with its sentence.
-            let list =
-                kept.split_once(". ").or(kept.split_once(".\n")).map_or(kept, |(list, _)| list);
+            let end = [". ", ".\n"].iter().filter_map(|end| kept.find(end)).min();
+            let list = &kept[..end.unwrap_or(kept.len())];
             let keepers = code_spans(list).filter(|span| files_of(span).next().is_some());
             Some(Invariant { number, keepers: keepers.map(str::to_owned).collect() })
         })
