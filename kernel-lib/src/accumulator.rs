@@ -72,8 +72,8 @@ impl<const N: u32, const ROWS: usize, const COLS: usize> Accs<N, ROWS, COLS> {
     pub(crate) const DRAIN: u32 = 2 * N * MBARRIER;
 }
 
-// SAFETY: (1) `init` initialises each barrier with the one arrival a phase that its side makes; (2) barriers within
-// BYTES, accumulators within COLUMNS; (3) `Closed` comes from `dealloc`, which takes the proofs of both ends.
+// SAFETY: (1) `init` initialises each barrier with the one arrival a phase that its side makes (I11); (2) barriers within
+// BYTES, accumulators within COLUMNS (I7); (3) `Closed` comes from `dealloc`, which takes the proofs of both ends (I21).
 unsafe impl<const N: u32, const ROWS: usize, const COLS: usize> Field for Accs<N, ROWS, COLS> {
     const BYTES: u32 = (2 * N + 1) * MBARRIER;
     const ALIGN: u32 = MBARRIER;
@@ -94,7 +94,7 @@ unsafe impl<const N: u32, const ROWS: usize, const COLS: usize> Field for Accs<N
     unsafe fn init(base: Addr<SharedCta>, _: u32) {
         let mut at = 0;
         while at < Self::BYTES {
-            // SAFETY: the barrier's place, before anyone uses it.
+            // SAFETY: the barrier's place (I7), before anyone uses it (I6).
             unsafe { ptx::mbarrier::init(base.offset(at), 1) };
             at += MBARRIER;
         }
@@ -160,9 +160,9 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
     ) -> Ends<'k, Tag, P, C, N, ROWS, COLS> {
         let (base, tensor) = (self.base, self.tensor);
         (
-            // SAFETY: the field's own, and the only one.
+            // SAFETY: the field's own, and the only one: the part is consumed (I8, I9).
             unsafe { AccProducer::of(base, tensor) },
-            // SAFETY: the field's own.
+            // SAFETY: the field's own, and the only one, as above (I8, I9).
             unsafe { AccConsumer::of(base, tensor) },
             Tensor {
                 address: tensor,
@@ -182,7 +182,7 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
         joined: &mut Joined<'k, L, THREADS>,
     ) -> Deallocated<'k, Tag> {
         let (_, _, tensor) = self.split::<Joined<'k, L, THREADS>, Joined<'k, L, THREADS>>();
-        // SAFETY: nothing was begun through an end that was never handed out.
+        // SAFETY: nothing was begun through an end that was never handed out (I9, I21).
         let (issued, drained): (Finished<Issuing<Tag>>, Finished<Draining<Tag>>) =
             unsafe { (Finished::assume(), Finished::assume()) };
         tensor.dealloc(joined, issued, drained)
@@ -208,11 +208,11 @@ impl<'k, Tag> Tensor<'k, Tag> {
         joined.barrier();
         ptx::tcgen05::fence_after_thread_sync();
         if joined.rank() / WARP == 0 {
-            // SAFETY: one whole warp, the one that allocated; both ends have ended, in every thread, before the
-            // barrier above.
+            // SAFETY: one whole warp, the one that allocated (I1, I2); both ends have ended (I21), in every thread, before the
+            // barrier above, which a proof that a role has returned asks for (I5).
             unsafe { ptx::tcgen05::dealloc::<Group1>(Addr::from_raw(self.address), self.columns) };
         }
-        // SAFETY: just deallocated.
+        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
         unsafe { Deallocated::assume() }
     }
 }

@@ -99,7 +99,7 @@ impl<'k, T: Element, C: Set, State> Aliases<'k, T, C, State> {
         let mut index = set.rank() as u64;
         while index < self.len {
             let at: Addr<Global> = Addr::from_raw(self.first + index * size_of::<T>() as u64);
-            // SAFETY: in range, this thread's own, and nobody reads it before the barrier of `sync`.
+            // SAFETY: in range, this thread's own (I16), and nobody reads it before the barrier of `sync` (I13, I14).
             unsafe { write_global(at, value(index)) };
             index += U::THREADS as u64;
         }
@@ -145,7 +145,7 @@ impl<'k, T: Element, C: Set, State> Aliases<'k, T, C, State> {
         State: VisibleToTheSet + VisibleThroughTheAlias,
     {
         check(index < self.len);
-        // SAFETY: in range; each writer's fence and the set's barrier stand between the writes and this read.
+        // SAFETY: in range; each writer's fence and the set's barrier stand between the writes and this read (I14, I17).
         unsafe { read_global(Addr::from_raw(self.second + index * size_of::<T>() as u64)) }
     }
 }

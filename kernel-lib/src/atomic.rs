@@ -103,7 +103,7 @@ impl<'k, T: Element + Word32, S: Scope> Atomics<'k, T, S> {
         check(4 <= self.len && index <= self.len - 4);
         let at = self.address + index * size_of::<T>() as u64;
         check(at % 16 == 0);
-        // SAFETY: in range and aligned; all accesses are strong, of one size and scope, by the claim.
+        // SAFETY: in range and aligned; all accesses are strong, of one size and scope, by the claim (I24).
         let values = unsafe { ptx::wide::ld_v4::<M, S, Global, T>(Addr::from_raw(at)) };
         SeenVector { values, brand: PhantomData, types: PhantomData, stays: PhantomData }
     }
@@ -269,7 +269,7 @@ impl<'k, T: Element, S: Scope> Atomic<'k, T, S> {
     /// `ld.M.S.global`, PTX 6.0, sm_70 (ISA 9.7.9.8).
     #[inline(always)]
     pub fn load<M: LoadSem + Reads>(&self) -> Seen<'k, T, S, M::How> {
-        // SAFETY: in range by `at`; all accesses are strong, of one size and scope, by the claim.
+        // SAFETY: in range by `at`; all accesses are strong, of one size and scope, by the claim (I24).
         Seen::new(unsafe { ptx::ld::ld::<M, S, Global, T>(self.addr()) })
     }
 

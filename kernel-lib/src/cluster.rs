@@ -64,8 +64,8 @@ use crate::token::{Brand, Cta, ExchangeOf, Finished, Marks, SameSet, Set, StaysW
 /// in each.
 pub struct PeerExchange<T, const N: usize, const CTAS: u32>(PhantomData<T>);
 
-// SAFETY: (1) nothing to initialise: the elements are written before they are read; (2) the elements; (3) nothing
-// asynchronous, and the exit waits for the peers.
+// SAFETY: (1) nothing to initialise: the elements are written before they are read (I14); (2) the elements (I7); (3) nothing
+// asynchronous, and the exit waits for the peers (I22).
 unsafe impl<T: Element, const N: usize, const CTAS: u32> Field for PeerExchange<T, N, CTAS> {
     const BYTES: u32 = <Linear<T, N> as StageData>::BYTES;
     const ALIGN: u32 = <Linear<T, N> as StageData>::ALIGN;
@@ -150,7 +150,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     {
         let mut index = set.rank();
         while index < N as u32 {
-            // SAFETY: in range, this thread's own, and nobody reads the region before this thread has arrived.
+            // SAFETY: in range, this thread's own (I16), and nobody reads the region before this thread has arrived (I13, I14).
             unsafe { write(self.base.offset(<Linear<T, N>>::byte_offset(index)), value(index)) };
             index += U::THREADS;
         }
@@ -171,7 +171,8 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
         State: HasContents,
     {
         let _ = set;
-        // SAFETY: all threads of the CTA are here, by the token, and each waits before it arrives again, by the states.
+        // SAFETY: all threads of the CTA are here, by the token (I1, I2), and each waits before it arrives again, by the states (I14); no
+        // other field of the layout arrives (I9).
         unsafe { ptx::barrier::barrier_cluster_arrive_aligned::<Release>() };
         self.become_state()
     }
@@ -208,7 +209,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
         State: ReleasedToTheCluster,
     {
         let _ = set;
-        // SAFETY: as in `arrive`.
+        // SAFETY: as in `arrive` (I1, I2, I9, I14).
         unsafe { ptx::barrier::barrier_cluster_arrive_aligned::<Relaxed>() };
         self.become_state()
     }
@@ -227,7 +228,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
         State: HasArrivedAtTheCluster,
     {
         let _ = set;
-        // SAFETY: this thread has arrived and not waited since, by the state.
+        // SAFETY: this thread has arrived and not waited since, by the state (I14).
         unsafe { ptx::barrier::barrier_cluster_wait_aligned() };
         self.become_state()
     }
@@ -243,8 +244,8 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     {
         check(rank < CTAS && index < N as u32);
         let at = self.base.offset(<Linear<T, N>>::byte_offset(index));
-        // SAFETY: the field lies at the same place in every CTA of the cluster, which has `CTAS` of them and none of which
-        // has ended, since the exit waits for all; every thread's writes were acquired and nobody writes.
+        // SAFETY: the field lies at the same place in every CTA of the cluster (I7), which has `CTAS` of them (I23) and none of which
+        // has ended, since the exit waits for all (I22); every thread's writes were acquired and nobody writes (I13, I14).
         unsafe { ptx::ld::ld_weak(ptx::shared::mapa(at, rank)) }
     }
 
@@ -260,7 +261,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     {
         let _ = set;
         self.hand.settle();
-        // SAFETY: nothing asynchronous was begun.
+        // SAFETY: nothing asynchronous was begun, and no arrival waits for its wait, by the state (I14, I21).
         unsafe { Finished::assume() }
     }
 }
@@ -278,7 +279,7 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set>
         set: &mut U,
     ) -> PeerRegion<'k, Tag, T, N, CTAS, S, Empty> {
         let _ = set;
-        // SAFETY: all threads of the CTA are here, by the token, and have waited since they arrived, by the state.
+        // SAFETY: all threads of the CTA are here, by the token (I1, I2), and have waited since they arrived, by the state (I14).
         unsafe { whole_barrier() };
         self.become_state()
     }
@@ -300,15 +301,15 @@ pub(crate) unsafe fn meet_at_the_exit<L: Layout, S: Set>(set: &mut S) {
     if set.is_leader() {
         let mut rank = 0;
         while rank < L::CLUSTER {
-            // SAFETY: the barrier lies at the same place in every CTA of the cluster, and expects one arrival of each. None has
-            // ended, since it waits for this one.
+            // SAFETY: the barrier lies at the same place in every CTA of the cluster (I7), and expects one arrival of each (I11). None
+            // has ended, since it waits for this one (I22).
             unsafe {
                 ptx::mbarrier::arrive_remote::<Release, Cluster>(ptx::shared::mapa(barrier, rank));
             }
             rank += 1;
         }
     }
-    // SAFETY: this CTA's barrier, initialised by the claim, and its first phase.
+    // SAFETY: this CTA's barrier, initialised by the claim (I6), and its first phase, which is its only one (I10).
     unsafe { ptx::mbarrier::wait_parity::<Acquire, Cluster>(barrier, 0) };
 }
 

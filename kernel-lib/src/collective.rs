@@ -39,7 +39,7 @@ pub trait Collectives: Set {
     where
         Self: WholeWarps,
     {
-        // SAFETY: (1) all lanes of the warp are here; (2) so the lane read is.
+        // SAFETY: (1) all lanes of the warp are here, by the token (I1, I2); (2) so the lane read is.
         unsafe { warp::shfl_sync::<Idx, T>(value, from % WARP, Idx::WHOLE_WARP, FULL).0 }
     }
 
@@ -91,7 +91,7 @@ pub trait Collectives: Set {
     where
         Self: WholeWarps,
     {
-        // SAFETY: all lanes of the warp are here.
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2).
         unsafe { warp::vote_sync_all(vote, FULL) }
     }
 
@@ -104,7 +104,7 @@ pub trait Collectives: Set {
     where
         Self: WholeWarps,
     {
-        // SAFETY: all lanes of the warp are here.
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2).
         unsafe { warp::vote_sync_any(vote, FULL) }
     }
 
@@ -117,7 +117,7 @@ pub trait Collectives: Set {
     where
         Self: WholeWarps,
     {
-        // SAFETY: all lanes of the warp are here.
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2).
         unsafe { warp::vote_sync_ballot(vote, FULL) }
     }
 
@@ -130,7 +130,7 @@ pub trait Collectives: Set {
     where
         Self: WholeWarps,
     {
-        // SAFETY: all lanes of the warp are here.
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2).
         unsafe { warp::redux_sync_add(value, FULL) }
     }
 }

@@ -114,10 +114,11 @@ impl<'k, T: BulkTile, S: Set> EditedMap<'k, T, S, MapEdited> {
         let mut word = 0;
         while word < WORDS {
             let from = (template.address().raw() + 8 * word) as *const u64;
-            // SAFETY: the template's 128 bytes, which nobody writes.
+            // SAFETY: the template's 128 bytes, which nobody writes (I24).
             let bits = unsafe { from.read() };
             let to: Addr<Global> = Addr::from_raw(map + 8 * word);
-            // SAFETY: the place is this thread's alone: the array was consumed, and each CTA has its own words.
+            // SAFETY: the place is this thread's alone (I16): the array was consumed, its type says that it
+            // holds maps in every CTA (I23), and each CTA has its own words.
             unsafe { ptx::st::st_weak(to, bits) };
             word += 1;
         }
@@ -143,7 +144,7 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
 
     #[inline(always)]
     fn generic(&self) -> Addr<Generic> {
-        // SAFETY: the map lies in global memory.
+        // SAFETY: the map lies in global memory, where the host lent a place for it (I24).
         unsafe { ptx::shared::cvta(self.home()) }
     }
 
@@ -173,8 +174,9 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
         let begin = array.matrix(first, rows, cols);
         check(begin % 16 == 0);
         let map = self.home();
-        // SAFETY: this thread's own map, which no copy uses, by the state; it stays legal: the matrix is in the array, on
-        // boundaries of 16 bytes, and the tile's element type, box and swizzle are as the host encoded them.
+        // SAFETY: this thread's own map (I13), which no copy uses, by the state (I14, I15, I18); it stays legal: the matrix is in the
+        // array, which the host lent (I24), on boundaries of 16 bytes, and the tile's element type, box and swizzle are as the host
+        // encoded them.
         unsafe {
             ptx::tensormap::replace_global_address(map, begin);
             ptx::tensormap::replace_global_dim::<_, 0>(map, cols);
@@ -216,7 +218,7 @@ impl<'k, T: BulkTile, S: Set, State> EditedMap<'k, T, S, State> {
         State: EditsReleased,
     {
         let _ = thread;
-        // SAFETY: a tensor map in global memory.
+        // SAFETY: a tensor map in global memory, whose edits were released, by the state (I14, I17).
         unsafe { ptx::fence::fence_proxy_tensormap_generic_acquire::<Gpu>(self.generic()) };
         self.become_state()
     }

@@ -155,7 +155,8 @@ macro_rules! __baton_kernel {
             #[allow(unused_mut)]
             let mut params = $crate::launch::Params::new();
             $(<$ty as $crate::launch::KernelParam>::push($host, &mut params);)*
-            // SAFETY: (1) the device's half is made of the same; (2) the call has the lifetime of the borrows that were pushed.
+            // SAFETY: (1) the device's half is made of the same (I27); (2) the call has the lifetime of the borrows that were pushed
+            // (I24).
             unsafe {
                 $crate::macro_support::call(
                     $crate::macro_support::core::stringify!($name),
@@ -224,7 +225,7 @@ macro_rules! __baton_kernel {
                     $path
                 };
                 $(
-                    // SAFETY: the parameter of this entry that stands in its place.
+                    // SAFETY: the parameter of this entry that stands in its place, in the order of the declaration (I27).
                     let $received: $ty = unsafe {
                         $crate::global::ReceiveParam::receive(
                             $received,
@@ -232,8 +233,8 @@ macro_rules! __baton_kernel {
                         )
                     };
                 )*
-                // SAFETY: the entry of the kernel, launched as its metadata says; this is executed once in each thread, and
-                // the lifetime is that of nothing else.
+                // SAFETY: the entry of the kernel, launched as its metadata says (I27); this is executed once in each thread (I1),
+                // and `body` is a function for any lifetime, so that of the token is nothing else's (I3).
                 let root = unsafe { $crate::token::RootToken::root() };
                 let _ = body(root, $($received),*);
                 if const { false $(|| <$ty as $crate::global::ReceiveParam>::DEPENDENT)* } {

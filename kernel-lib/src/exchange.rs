@@ -27,7 +27,7 @@ pub struct Exchange<T, const N: usize>(PhantomData<T>);
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;
 
-// SAFETY: (1) the barrier expects one arrival of each thread of the CTA; (2) elements and barrier within BYTES; (3)
+// SAFETY: (1) the barrier expects one arrival of each thread of the CTA (I11); (2) elements and barrier within BYTES (I7); (3)
 // nothing asynchronous.
 unsafe impl<T: Element, const N: usize> Field for Exchange<T, N> {
     const BYTES: u32 = <Linear<T, N> as StageData>::BYTES.next_multiple_of(MBARRIER) + MBARRIER;
@@ -37,7 +37,7 @@ unsafe impl<T: Element, const N: usize> Field for Exchange<T, N> {
     type Closed<'k, Tag> = ();
     #[inline(always)]
     unsafe fn init(base: Addr<SharedCta>, threads: u32) {
-        // SAFETY: the barrier's place, before anyone uses it.
+        // SAFETY: the barrier's place (I7), before anyone uses it (I6).
         unsafe { ptx::mbarrier::init(base.offset(Self::BYTES - MBARRIER), threads) };
     }
     #[inline(always)]
@@ -115,7 +115,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
     {
         let mut index = set.rank();
         while index < N as u32 {
-            // SAFETY: in range, this thread's own, and the region is the CTA's to write.
+            // SAFETY: in range, this thread's own (I16), and the region is the CTA's to write (I13, I14).
             unsafe { write(self.base.offset(<Linear<T, N>>::byte_offset(index)), value(index)) };
             index += U::THREADS;
         }
@@ -136,7 +136,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
         State: MayArrive + HasContents,
     {
         let _ = set;
-        // SAFETY: the region's barrier counts one arrival of each thread of the CTA.
+        // SAFETY: the region's barrier counts one arrival of each thread of the CTA (I11), and this one has waited since its last (I14).
         unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(self.barrier()) };
         self.become_state()
     }
@@ -155,7 +155,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
         State: HasArrived,
     {
         let _ = set;
-        // SAFETY: the region's barrier, and the phase that this thread has arrived on.
+        // SAFETY: the region's barrier (I6, I9), and the phase that this thread has arrived on, which cannot be over twice (I10).
         unsafe { ptx::mbarrier::wait_parity::<Acquire, CtaScope>(self.barrier(), self.phase) };
         self.next_phase().become_state()
     }
@@ -175,7 +175,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
         State: HasArrived,
     {
         let _ = set;
-        // SAFETY: as in `wait`.
+        // SAFETY: as in `wait` (I6, I9, I10).
         unsafe { ptx::mbarrier::wait_parity::<Relaxed, CtaScope>(self.barrier(), self.phase) };
         self.next_phase().become_state()
     }
@@ -191,7 +191,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
         State: HasArrived,
     {
         let _ = set;
-        // SAFETY: as in `wait`.
+        // SAFETY: as in `wait` (I6, I9, I10).
         self.complete = unsafe {
             ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(self.barrier(), self.phase)
         };
@@ -211,7 +211,7 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
         State: PollConfirmed + FillCompleted + Acquired + VisibleToTheSet,
     {
         check(index < N as u32);
-        // SAFETY: in range; the state says that every thread's writes were acquired and nobody writes.
+        // SAFETY: in range; the state says that every thread's writes were acquired and nobody writes (I13, I14, I15).
         unsafe { read(self.base.offset(<Linear<T, N>>::byte_offset(index))) }
     }
 }

@@ -72,7 +72,7 @@ impl<T: Element, W> ReadOnly<T, W> {
     {
         check(index < self.len);
         let at = Addr::from_raw(self.address + index * size_of::<T>() as u64);
-        // SAFETY: in range, and nobody writes the array from the beginning of the launch on.
+        // SAFETY: in range, and nobody writes the array from the beginning of the launch on (I24).
         unsafe { ld::ld_nc(at) }
     }
 
@@ -95,7 +95,7 @@ impl<T: Element, W> ReadOnly<T, W> {
     #[inline(always)]
     pub fn get(&self, index: u64) -> T {
         check(index < self.len);
-        // SAFETY: in range, and nobody writes the array during the launch: the host lends it by `&`.
+        // SAFETY: in range, and nobody writes the array during the launch: the host lends it by `&` (I24).
         unsafe { read_global(Addr::from_raw(self.address + index * size_of::<T>() as u64)) }
     }
 }
@@ -156,11 +156,11 @@ pub enum TheMaps {}
     note = "take an array whose type names the threads that use it here"
 )]
 pub unsafe trait Owns<O>: Set {}
-// SAFETY: there is one such set.
+// SAFETY: there is one such set (I1, I16).
 unsafe impl<L, const THREADS: u32> Owns<EveryThread> for Cta<'_, L, THREADS> {}
-// SAFETY: one role stands at the position.
+// SAFETY: one role stands at the position (I1, I16), and has as many threads in every CTA (I23).
 unsafe impl<const ROLE: u32> Owns<TheWarp<ROLE>> for Warp<'_, Role<ROLE>> {}
-// SAFETY: one role stands at the position.
+// SAFETY: one role stands at the position (I1, I16), and has as many threads in every CTA (I23).
 unsafe impl<const ROLE: u32> Owns<TheWarpgroup<ROLE>> for Warpgroup<'_, Role<ROLE>> {}
 
 /// An array whose elements the set `S` owns; implemented by [`GlobalPtr`] alone.
@@ -210,7 +210,7 @@ impl<T: Element, O> GlobalPtr<T, O> {
         self, // A13: an array is dealt out once; call `work.partition(&mut w, &mut array)` for the elements that a `Takeover` brings
         set: &S,
     ) -> Partition<T> {
-        // SAFETY: this CTA is the one of its index, and the array is consumed.
+        // SAFETY: this CTA is the one of its index, and the array, which is this thread's parameter (I24), is consumed (I16).
         unsafe { self.partition_of(set, [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()]) }
     }
 
@@ -312,14 +312,14 @@ impl<T: Element> OwnElement<'_, T> {
     /// Reads it.
     #[inline(always)]
     pub fn get(&self) -> T {
-        // SAFETY: in range, and this thread's own.
+        // SAFETY: in range, and this thread's own (I16).
         unsafe { read_global(self.at) }
     }
 
     /// Writes it.
     #[inline(always)]
     pub fn put(&mut self, value: T) {
-        // SAFETY: in range, and this thread's own.
+        // SAFETY: in range, and this thread's own (I16).
         unsafe { write_global(self.at, value) }
     }
 }
@@ -353,14 +353,14 @@ impl<T: Element> Partition<T> {
     /// Reads this thread's element `k`. Traps when there is none.
     #[inline(always)]
     pub fn get(&self, k: u64) -> T {
-        // SAFETY: in range, and this thread's own.
+        // SAFETY: in range, and this thread's own (I16).
         unsafe { read_global(self.place(k)) }
     }
 
     /// Writes this thread's element `k`. Traps when there is none.
     #[inline(always)]
     pub fn put(&mut self, k: u64, value: T) {
-        // SAFETY: in range, and this thread's own.
+        // SAFETY: in range, and this thread's own (I16).
         unsafe { write_global(self.place(k), value) }
     }
 
@@ -391,7 +391,7 @@ impl<T: Element> Partition<T> {
 /// 2. Nobody writes it without synchronisation between.
 #[inline(always)]
 pub(crate) unsafe fn read_global<T: Element>(at: Addr<Global>) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise; by address, so that the compiler assumes nothing about who else may write it (I26).
     unsafe { ld::ld_weak(at) }
 }
 
@@ -449,7 +449,7 @@ impl<T: BulkTile, A> TensorMap<T, A> {
     /// `prefetch.tensormap`, PTX 8.0, sm_90 (ISA 9.7.9.21).
     #[inline(always)]
     pub fn prefetch(&self) {
-        // SAFETY: the address of a tensor map that the host encoded.
+        // SAFETY: the address of a tensor map that the host encoded (I24).
         unsafe { crate::ptx::tensor::prefetch_tensormap(Addr::from_raw(self.address)) }
     }
 }
@@ -515,7 +515,7 @@ pub unsafe trait ReceiveParam: Sized {
 
 macro_rules! scalars {
     ($($t:ty)*) => {$(
-        // SAFETY: the scalar itself.
+        // SAFETY: the scalar itself, of one size on both sides (I27).
         unsafe impl ReceiveParam for $t {
             type Abi = $t;
             #[inline(always)]
@@ -525,7 +525,7 @@ macro_rules! scalars {
 }
 scalars! { u8 u16 u32 u64 i8 i16 i32 i64 usize isize f32 f64 }
 
-// SAFETY: two 64-bit words, address and length.
+// SAFETY: two 64-bit words, address and length, as the host pushes them (I27).
 unsafe impl<T: Element> ReceiveParam for ReadOnly<T> {
     type Abi = Self;
     #[inline(always)]
@@ -534,7 +534,7 @@ unsafe impl<T: Element> ReceiveParam for ReadOnly<T> {
     }
 }
 
-// SAFETY: two 64-bit words, address and length.
+// SAFETY: two 64-bit words, address and length, as the host pushes them (I27).
 unsafe impl<T: Element, O> ReceiveParam for GlobalPtr<T, O> {
     type Abi = Self;
     #[inline(always)]
@@ -548,7 +548,7 @@ unsafe impl<T: Element, O> ReceiveParam for GlobalPtr<T, O> {
 #[repr(C)]
 pub struct TensorMapBytes([u64; 16]);
 
-// SAFETY: 128 bytes; the entry's metadata raises the alignment to 64.
+// SAFETY: 128 bytes, as the host pushes them (I27); the entry's metadata raises the alignment to 64.
 unsafe impl<T: BulkTile, A> ReceiveParam for TensorMap<T, A> {
     type Abi = TensorMapBytes;
     const ALIGN: u32 = 64;

@@ -90,7 +90,7 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
     {
         let mut index = set.rank() as u64;
         while index < self.len {
-            // SAFETY: in range, this thread's own, and the set holds the array.
+            // SAFETY: in range, this thread's own (I16), and the set holds the array (I13, I14).
             unsafe { write_global(self.element(index), value(index)) };
             index += U::THREADS as u64;
         }
@@ -111,7 +111,7 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
         let mut index = set.rank() as u64;
         while index < self.len {
             let at = self.element(index);
-            // SAFETY: in range, this thread's own, and the set holds the array.
+            // SAFETY: in range, this thread's own (I16), and the set holds the array (I13, I14).
             let new = value(index, unsafe { read_global(at) });
             // SAFETY: as above.
             unsafe { write_global(at, new) };
@@ -146,7 +146,7 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
         State: FillCompleted + VisibleToTheSet,
     {
         check(index < self.len);
-        // SAFETY: in range; the state says that nobody writes.
+        // SAFETY: in range; the state says that nobody writes (I13, I14, I15).
         unsafe { read_global(self.element(index)) }
     }
 
@@ -158,7 +158,7 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
     {
         let _ = thread;
         check(index < self.len);
-        // SAFETY: in range; one thread holds the array.
+        // SAFETY: in range; one thread holds the array (I1, I13).
         unsafe { read_global(self.element(index)) }
     }
 
@@ -171,7 +171,7 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
     {
         let _ = thread;
         check(index < self.len);
-        // SAFETY: in range; one thread holds the array.
+        // SAFETY: in range; one thread holds the array (I1, I13).
         unsafe { write_global(self.element(index), value) }
     }
 

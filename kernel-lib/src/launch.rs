@@ -103,7 +103,7 @@ pub unsafe trait DeviceValue: Copy + Send + Sync + 'static {}
 macro_rules! plain_numbers {
     ($($number:ty)*) => {$(
         // SAFETY: a primitive number has every bit pattern as a value (1), no padding (2), the same
-        // little-endian layout on both sides (3) and is no pointer (4).
+        // little-endian layout on both sides (3), so that both builds mean the same by it (I27), and is no pointer (4).
         unsafe impl DeviceValue for $number {}
     )*};
 }

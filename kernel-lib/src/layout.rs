@@ -40,6 +40,8 @@ pub unsafe trait Field {
     const COLUMNS: u32 = 0;
     /// Whether its tensor memory is that of a pair of CTAs, `cta_group::2`.
     const PAIR: bool = false;
+    /// Whether it is a ring whose stages a pair of CTAs multiplies.
+    const PAIR_OPERANDS: bool = false;
     /// CTAs of the cluster that the field spans; 0 if it stays in one CTA.
     const CLUSTER: u32 = 0;
     /// Whether its parts arrive on the cluster's barrier between the claim and the exit.
@@ -242,6 +244,22 @@ pub const fn cluster_of(fields: &[(u32, bool)]) -> u32 {
     found
 }
 
+/// Fails the compilation when a pair of CTAs could multiply from more than one field: each CTA names the ring in a type of its own,
+/// and the instructions of rank 0 read the stages of both.
+pub const fn one_ring_of_a_pair(fields: &[bool]) {
+    let mut found = false;
+    let mut i = 0;
+    while i < fields.len() {
+        require(
+            !(found && fields[i]),
+            "rule D6: instructions of rank 0 of a pair read the stages of both CTAs, and with two rings each CTA could name another; so one \
+             field of the layout is a ring that is drained `ByPairMma`: put the tiles of both into its stages",
+        );
+        found |= fields[i];
+        i += 1;
+    }
+}
+
 /// CTAs of the clusters whose work the one field that asks asks for; 0 if none does.
 pub const fn one_field_that_asks(fields: &[u32]) -> u32 {
     let mut asks = 0;
@@ -321,7 +339,7 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
         let _ = L::ASKS;
     }
     if L::BYTES == 0 && L::COLUMNS == 0 {
-        // SAFETY: no field to initialise.
+        // SAFETY: no field to initialise, and the caller comes once (I6).
         return unsafe { L::parts(Addr::from_raw(0), 0) };
     }
     let base = ptx::shared::dynamic_shared();
@@ -329,10 +347,11 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
     let slot = base.offset(const { address_slot::<L>() });
     let threads = THREADS;
     cta.lead(|| {
-        // SAFETY: one thread, before the barrier below; nobody has touched the memory yet.
+        // SAFETY: one thread, before the barrier below; nobody has touched the memory yet, since no part of it exists (I6).
         unsafe { L::init(base, threads) };
         if L::ARRIVES_ON_CLUSTER {
-            // SAFETY: as above, in the place behind the fields: each CTA of the cluster arrives once.
+            // SAFETY: as above, in the place behind the fields, which the launch has too (I7): each CTA of the cluster arrives once,
+            // at its exit (I11).
             unsafe {
                 ptx::mbarrier::init(base.offset(const { exit_barrier::<L>() }), L::CLUSTER);
             }
@@ -342,7 +361,7 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
         }
     });
     if columns != 0 && cta.rank() / WARP == 0 {
-        // SAFETY: one whole warp of the CTA (of both, for a pair) allocates, once, and gives up the permit (rule D9); the
+        // SAFETY: one whole warp of the CTA (of both, for a pair) allocates, once (I1, I6), and gives up the permit (rule D9); the
         // address is read behind the barrier below (rule D8).
         unsafe {
             if L::PAIR {
@@ -360,16 +379,16 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
         cta.barrier();
     } else {
         // Peers reach this CTA's memory: all have started, and initialised theirs (rules C1, F3).
-        // SAFETY: all threads of every CTA of the cluster are here; it is the first use of its barrier.
+        // SAFETY: all threads of every CTA of the cluster are here (I2, I22); it is the first use of its barrier.
         unsafe { crate::cluster::whole_barrier() };
     }
     let mut tensor = 0;
     if columns != 0 {
         ptx::tcgen05::fence_after_thread_sync();
-        // SAFETY: the address was written before the barrier; the slot is this layout's own.
+        // SAFETY: the address was written before the barrier (I6); the slot is this layout's own (I7).
         tensor = unsafe { ptx::ld::ld_weak(slot) };
     }
-    // SAFETY: the barrier has made the initialisation visible to every thread, the fence to the async proxy.
+    // SAFETY: the barrier has made the initialisation visible to every thread, the fence to the async proxy and to peers (I6).
     unsafe { L::parts(base, tensor) }
 }
 

@@ -77,7 +77,7 @@ impl<'k, T: Element, S: Scope> Multicast<'k, T, S> {
     where
         T: MultimemAdd,
     {
-        // SAFETY: in range; all accesses are strong, of one size and scope, by the claim.
+        // SAFETY: in range; all accesses are strong, of one size and scope, by the claim (I24).
         unsafe { ptx::multimem::ld_reduce_add::<M, S, T>(self.at(index)) }
     }
 

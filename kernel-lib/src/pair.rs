@@ -49,7 +49,7 @@ pub struct PairTensor<'k, Tag> {
     field: Marks<Tag>,
 }
 
-// SAFETY: (1) nothing to initialise; (2) no bytes, and the columns; (3) `Closed` comes from `dealloc`.
+// SAFETY: (1) nothing to initialise; (2) no bytes, and the columns (I7); (3) `Closed` comes from `dealloc` (I21).
 unsafe impl<const COLS: u32> Field for Pair<COLS> {
     const BYTES: u32 = 0;
     const ALIGN: u32 = 4;
@@ -118,11 +118,11 @@ impl<'k, Tag> PairTensor<'k, Tag> {
         let _ = joined;
         ptx::tcgen05::fence_after_thread_sync();
         if ptx::sreg::tid_x() / WARP == 0 {
-            // SAFETY: one whole warp of each CTA, the one that allocated; the roles of both CTAs have ended, and what they began
-            // has completed.
+            // SAFETY: one whole warp of each CTA, the one that allocated (I1, I2); the roles of both CTAs have ended (I22), and what
+            // they began has completed, by the promise of who used the address (I21).
             unsafe { ptx::tcgen05::dealloc::<Group2>(Addr::from_raw(self.address), self.columns) };
         }
-        // SAFETY: just deallocated.
+        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
         unsafe { Deallocated::assume() }
     }
 }

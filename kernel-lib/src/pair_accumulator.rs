@@ -61,8 +61,9 @@ impl<const N: u32, const COLS: usize, const STAGES: u32> PairAccs<N, COLS, STAGE
     const FILLED: u32 = Self::DRAINED + N * MBARRIER;
 }
 
-// SAFETY: (1) each barrier expects the one arrival a phase that its side makes: a commit, a thread of this CTA, or the peer's; (2)
-// barriers within BYTES, accumulators within COLUMNS; (3) `Closed` comes from `dealloc`, which takes the proofs of both ends.
+// SAFETY: (1) each barrier expects the one arrival a phase that its side makes: a commit, a thread of this CTA, or the peer's (I11);
+// (2) barriers within BYTES, accumulators within COLUMNS (I7); (3) `Closed` comes from `dealloc`, which takes the proofs of both ends
+// (I21).
 unsafe impl<const N: u32, const COLS: usize, const STAGES: u32> Field
     for PairAccs<N, COLS, STAGES>
 {
@@ -88,7 +89,7 @@ unsafe impl<const N: u32, const COLS: usize, const STAGES: u32> Field
     unsafe fn init(base: Addr<SharedCta>, _: u32) {
         let mut at = 0;
         while at < Self::BYTES {
-            // SAFETY: the barrier's place, before anyone uses it.
+            // SAFETY: the barrier's place (I7), before anyone uses it (I6).
             unsafe { mbarrier::init(base.offset(at), 1) };
             at += MBARRIER;
         }
@@ -131,7 +132,7 @@ impl<'k, Tag, const N: u32, const COLS: usize, const STAGES: u32>
                 brand: PhantomData,
                 field: PhantomData,
             },
-            // SAFETY: the barriers begin with those of `Accs`, and the columns are the same.
+            // SAFETY: the barriers begin with those of `Accs`, and the columns are the same (I7); the part is consumed (I9).
             unsafe { AccConsumer::of(self.base, self.tensor) },
             PairMemory {
                 address: self.tensor,
@@ -171,10 +172,10 @@ impl<'k, Tag> PairMemory<'k, Tag> {
         let _ = (joined, issued, drained);
         fence_after_thread_sync();
         if sreg::tid_x() / WARP == 0 {
-            // SAFETY: one whole warp of each CTA, the one that allocated; both ends have ended, in both CTAs.
+            // SAFETY: one whole warp of each CTA, the one that allocated (I1, I2); both ends have ended (I21), in both CTAs (I5, I22).
             unsafe { dealloc::<Group2>(Addr::from_raw(self.address), self.columns) };
         }
-        // SAFETY: just deallocated.
+        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
         unsafe { Deallocated::assume() }
     }
 }
@@ -221,8 +222,8 @@ unsafe fn meet(barrier: Addr<SharedCta>, phase: u32) {
         // SAFETY: the caller's promise.
         unsafe { mbarrier::wait_parity::<Acquire, Cluster>(barrier, phase) };
     } else {
-        // SAFETY: the caller's promise; the field lies at the same place in both CTAs, and the peer has not ended, since the exit
-        // waits for all.
+        // SAFETY: the caller's promise; the field lies at the same place in both CTAs (I7), and the peer has not ended, since the exit
+        // waits for all (I22).
         unsafe { mbarrier::arrive_remote::<Release, Cluster>(shared::mapa(barrier, 0)) };
     }
 }
@@ -245,8 +246,8 @@ impl<'k, Tag, S, RingTag, const N: u32, const COLS: usize, const STAGES: u32>
         let index = self.cursor.index();
         let empty = self.base.offset(Accs::<N, ROWS, COLS>::EMPTY + index * MBARRIER);
         let drained = self.base.offset(PairAccs::<N, COLS, STAGES>::DRAINED + index * MBARRIER);
-        // SAFETY: the ring's barriers, initialised by the claim. The peer arrives once for each round of the accumulator, and the
-        // next round comes behind the commit of this one.
+        // SAFETY: the ring's barriers, initialised by the claim (I6), and the parities of this end's own cursor (I9, I10). The peer
+        // arrives once for each round of the accumulator, and the next round comes behind the commit of this one (I11).
         unsafe {
             wait_phase(empty, self.cursor.emptied());
             fence_after_thread_sync();
@@ -282,8 +283,9 @@ impl<'k, Tag, S, RingTag, const N: u32, const COLS: usize, const STAGES: u32>
     {
         let _ = thread;
         let drain = self.base.offset(Accs::<N, ROWS, COLS>::DRAIN);
-        // SAFETY: the barrier is used here alone, once, by the commit of the thread that issued everything; the proof says no more
-        // than what the wait observed. The two fences pass the order on to the barrier that joins the CTAs (ISA 9.7.16.6.4).
+        // SAFETY: the barrier is used here alone, once (I9, I10), by the commit of the thread that issued everything (I19); the proof
+        // says no more than what the wait observed (I21). The two fences pass the order on to the barrier that joins the CTAs (ISA
+        // 9.7.16.6.4).
         unsafe {
             if issues() {
                 commit_multicast::<Group2>(drain.in_cluster(), BOTH);
@@ -326,9 +328,10 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
                  `STAGES` of `PairAccs` to that of the ring",
             );
         };
-        // SAFETY: one thread of each CTA. Both have acquired their parts of the stage, whose contents are the async proxy's or fenced
-        // for it; the accumulator is this thread's, and the instructions into it are issued in order. Rank 1's next arrival for this
-        // stage comes behind the commit, which comes behind the wait.
+        // SAFETY: one thread of each CTA (I1), and one ring, of which no layout has two for a pair (I23). Both have acquired their parts
+        // of the stage, whose contents are the async proxy's (I13, I17) and stay so until the commit (I18); the accumulator is this
+        // thread's, and the instructions into it are issued in order. Rank 1's next arrival for this stage comes behind the commit,
+        // which comes behind the wait: both barriers of the stage count the same laps, so that its phase is that of both (I10).
         unsafe {
             meet(self.filled.offset(stage.index() * MBARRIER), stage.phase());
             if issues() {
@@ -354,7 +357,7 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
     {
         let _ = thread;
         if issues() {
-            // SAFETY: the full barrier of each CTA expects one arrival a phase.
+            // SAFETY: the full barrier of each CTA expects one arrival a phase (I11); the peer has not ended (I22).
             unsafe { commit_multicast::<Group2>(self.next.in_cluster(), BOTH) };
         }
         self.hand.settle();
@@ -394,7 +397,7 @@ pub unsafe trait PairOperands<const N: usize> {
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool);
 }
 
-// SAFETY: the instructions read the two tiles, at the same places in both CTAs, and write the accumulator.
+// SAFETY: the instructions read the two tiles, at the same places in both CTAs (I7, I23), and write the accumulator.
 unsafe impl<E: MmaElement, const N: usize, const HALF: usize, const K: usize> PairOperands<N>
     for (Tile<E, ROWS, K>, Tile<E, HALF, K>)
 {

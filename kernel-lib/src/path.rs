@@ -134,7 +134,8 @@ pub enum Storing {}
 /// An accumulator whose loads have ended and are ordered before the next hand-over.
 pub enum Released {}
 
-/// What this module says of a state, and of a way, nobody else says: the table at the end of the file is all there is.
+/// What this module says of a state, and of a way, nobody else says: the table at the end of the file is all there is (I15). Which
+/// fence leads from one way to another follows from it (I17).
 mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` is not a state of a region",

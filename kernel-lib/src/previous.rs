@@ -107,7 +107,7 @@ impl<P: MayDepend> Dependent<P> {
         previous: &W,
     ) -> P::Behind {
         let _ = previous;
-        // SAFETY: by the witness.
+        // SAFETY: by the witness, which is of this thread's own wait (I4, I24).
         unsafe { self.0.behind() }
     }
 }
@@ -167,7 +167,7 @@ as_they_are! {
     (T: Element, S) protocol::Queue<T, S>;
 }
 
-// SAFETY: the parameter itself.
+// SAFETY: the parameter itself (I24, I27).
 unsafe impl<P: ReceiveParam> ReceiveParam for Dependent<P> {
     type Abi = P::Abi;
     const ALIGN: u32 = P::ALIGN;

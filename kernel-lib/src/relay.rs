@@ -71,8 +71,8 @@ impl<const N: u32, T: Element, const LEN: usize, const CTAS: u32> Relay<N, T, LE
 }
 
 // SAFETY: (1) `init` initialises each full barrier with the one arrival that the CTA before makes a phase, and each empty
-// barrier with that of the CTA behind; (2) stages and barriers within BYTES; (3) nothing asynchronous: stores and arrivals
-// come before the cluster's barrier at the exit.
+// barrier with that of the CTA behind (I11, I23); (2) stages and barriers within BYTES (I7); (3) nothing asynchronous: stores and
+// arrivals come before the cluster's barrier at the exit (I22).
 unsafe impl<const N: u32, T: Element, const LEN: usize, const CTAS: u32> Field
     for Relay<N, T, LEN, CTAS>
 {
@@ -95,7 +95,7 @@ unsafe impl<const N: u32, T: Element, const LEN: usize, const CTAS: u32> Field
     unsafe fn init(base: Addr<SharedCta>, _: u32) {
         let mut i = 0;
         while i < 2 * N {
-            // SAFETY: the barrier's place, before anyone uses it.
+            // SAFETY: the barrier's place (I7), before anyone uses it (I6).
             unsafe { ptx::mbarrier::init(base.offset(Self::FULL + i * MBARRIER), 1) };
             i += 1;
         }
@@ -235,14 +235,14 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
         let _ = set;
         let index = self.cursor.index();
         let empty = self.base.offset(Relay::<N, T, LEN, CTAS>::EMPTY + index * MBARRIER);
-        // SAFETY: this CTA's barrier, initialised by the claim.
+        // SAFETY: this CTA's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         unsafe { ptx::mbarrier::wait_parity::<Acquire, Cluster>(empty, self.cursor.emptied()) };
         self.cursor.advance();
         let to = neighbour::<CTAS>(1);
         let data = self.base.offset(index * Relay::<N, T, LEN, CTAS>::STRIDE);
         let full = self.base.offset(Relay::<N, T, LEN, CTAS>::FULL + index * MBARRIER);
-        // SAFETY: the field lies at the same place in every CTA of the cluster, which has `CTAS` of them; none has ended,
-        // since the exit waits for all.
+        // SAFETY: the field lies at the same place in every CTA of the cluster (I7), which has `CTAS` of them (I23); none has ended,
+        // since the exit waits for all (I22).
         unsafe { PeerSlot::new(ptx::shared::mapa(data, to), ptx::shared::mapa(full, to)) }
     }
 }
@@ -280,7 +280,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         let mut index = set.rank();
         while index < LEN as u32 {
             let at = self.data.offset(<Linear<T, LEN>>::byte_offset(index));
-            // SAFETY: in range, this thread's own, and the stage is this set's until it is published.
+            // SAFETY: in range, this thread's own (I16), and the stage is this set's until it is published (I13).
             unsafe { ptx::st::st_weak(at, value(index)) };
             index += U::THREADS;
         }
@@ -306,8 +306,8 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         let full = self.full;
         set.barrier();
         set.lead(|| {
-            // SAFETY: the next CTA's full barrier expects this one arrival a phase, and the one before is complete: its
-            // stage was released.
+            // SAFETY: the next CTA's full barrier expects this one arrival a phase (I11), and the one before is complete: its
+            // stage was released (I10). The set's barrier stands before the release (I13); the CTA has not ended (I22).
             unsafe { ptx::mbarrier::arrive_remote::<Release, Sc>(full) }
         });
         self.hand.settle();
@@ -332,7 +332,7 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
         let _ = set;
         let index = self.cursor.index();
         let full = self.base.offset(Relay::<N, T, LEN, CTAS>::FULL + index * MBARRIER);
-        // SAFETY: this CTA's barrier, initialised by the claim.
+        // SAFETY: this CTA's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         unsafe { ptx::mbarrier::wait_parity::<Acquire, Sc>(full, self.cursor.filled()) };
         self.cursor.advance();
         OwnSlot {
@@ -354,7 +354,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
     pub fn get(&self, index: u32) -> T {
         check(index < LEN as u32);
         let data = self.base.offset(self.index * Relay::<N, T, LEN, CTAS>::STRIDE);
-        // SAFETY: in range; the phase was acquired, and the CTA before writes again only when this set has released.
+        // SAFETY: in range; the phase was acquired, and the CTA before writes again only when this set has released (I10, I13).
         unsafe { read(data.offset(<Linear<T, LEN>>::byte_offset(index))) }
     }
 
@@ -375,8 +375,8 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         let empty = self.base.offset(Relay::<N, T, LEN, CTAS>::EMPTY + self.index * MBARRIER);
         set.barrier();
         set.lead(|| {
-            // SAFETY: the CTA before, which has not ended; its empty barrier expects this one arrival a phase, and the one
-            // before is complete: the stage was filled again.
+            // SAFETY: the CTA before, which has not ended (I22); its empty barrier expects this one arrival a phase (I11), and the one
+            // before is complete: the stage was filled again (I10). The set's barrier stands before the release (I13).
             unsafe {
                 let empty = ptx::shared::mapa(empty, neighbour::<CTAS>(CTAS - 1));
                 ptx::mbarrier::arrive_remote::<Release, Sc>(empty);

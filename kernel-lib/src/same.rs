@@ -11,8 +11,10 @@
 use crate::ptx::mark;
 use crate::token::Set;
 
-mod sealed {
-    pub trait Sealed {}
+/// How a value passes through its mark. The library's own, so that only [`same`] marks.
+pub(crate) trait Marked {
+    /// The value, behind the mark of a set of so many threads.
+    fn marked(self, threads: u32) -> Self;
 }
 
 /// What [`same`] takes: an integer of 32 or 64 bits, a `bool` or an `f32`.
@@ -21,10 +23,8 @@ mod sealed {
     label = "expected `u32`, `i32`, `u64`, `i64`, `bool` or `f32`",
     note = "rule F4: mark the number that decides how often, or whether, the set does something"
 )]
-pub trait OneValue: sealed::Sealed + Copy {
-    #[doc(hidden)]
-    fn marked(self, threads: u32) -> Self;
-}
+#[expect(private_bounds, reason = "which values can be marked, and how, no other crate says")]
+pub trait OneValue: Marked + Copy {}
 
 /// Says that all threads of the set pass the same value here, and returns it.
 ///
@@ -63,8 +63,8 @@ pub fn same<S: Set, T: OneValue>(set: &mut S, value: T) -> T {
 
 macro_rules! one_value {
     ($($ty:ident as $bits:ident by $warp:ident $group:ident $cta:ident: $to:expr, $from:expr;)*) => {$(
-        impl sealed::Sealed for $ty {}
-        impl OneValue for $ty {
+        impl OneValue for $ty {}
+        impl Marked for $ty {
             #[inline(always)]
             fn marked(self, threads: u32) -> Self {
                 let to: fn($ty) -> $bits = $to;

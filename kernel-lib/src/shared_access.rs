@@ -1,6 +1,6 @@
 //! Ordinary (weak) access to elements in the CTA's shared memory.
 //!
-//! No reference to shared memory is ever made: other threads and asynchronous operations touch it.
+//! No reference to shared memory is ever made: other threads and asynchronous operations touch it (I26).
 
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::{control, ld, st};
@@ -13,7 +13,7 @@ use crate::tile::Element;
 /// 2. Nobody else writes it without synchronisation between.
 #[inline(always)]
 pub(crate) unsafe fn read<T: Element>(at: Addr<SharedCta>) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise; by address, so that the compiler assumes nothing about who else may write it (I26).
     unsafe { ld::ld_weak(at) }
 }
 

@@ -194,13 +194,14 @@ impl<const N: u32, D: StageData, F: Fill, R: Drain> Ring for Stages<N, D, F, R> 
 }
 
 // SAFETY: (1) `init` initialises each full barrier with the one arrival that its producer makes a phase, and each empty
-// barrier with the one of each consumer, which are those of all peers;
-// (2) the stages and barriers are all within BYTES; (3) `Closed` comes from the producer's `finish`, which has
-// waited for every bulk copy; threads' own accesses end with them.
+// barrier with those of each consumer, which are the consumers of all peers (I11, I23);
+// (2) the stages and barriers are all within BYTES (I7); (3) `Closed` comes from the producer's `finish`, which has
+// waited for every bulk copy (I21); threads' own accesses end with them.
 unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D, F, R> {
     const BYTES: u32 = <Self as Ring>::STRIDE * <Self as Ring>::STAGES + 2 * MBARRIER * N;
     const ALIGN: u32 = if D::ALIGN > MBARRIER { D::ALIGN } else { MBARRIER };
     const REMOTE_BARRIERS: bool = F::ASYNCHRONOUS || R::ASYNCHRONOUS;
+    const PAIR_OPERANDS: bool = R::PAIR;
     const CLUSTER: u32 = if <Self as Ring>::PEERS > 1 { <Self as Ring>::PEERS } else { 0 };
     type Part<'k, Tag> = StagesPart<'k, Tag, Self>;
     type Closed<'k, Tag> = F::Closed<'k, Tag>;
@@ -211,7 +212,7 @@ unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D
         while i < 2 * N {
             let barrier = base.offset(<Self as Ring>::STRIDE * N + i * MBARRIER);
             let arrivals = if i < N { 1 } else { <Self as Ring>::PEERS * R::ARRIVALS };
-            // SAFETY: the barrier's place, before anyone uses it.
+            // SAFETY: the barrier's place (I7), before anyone uses it (I6).
             unsafe { ptx::mbarrier::init(barrier, arrivals) };
             i += 1;
         }
@@ -259,7 +260,8 @@ unsafe fn wait_phase_of<R: Ring>(barrier: Addr<SharedCta>, phase: u32) {
 #[inline(always)]
 pub(crate) unsafe fn arrive_for_the_set<T: Set>(set: &mut T, barrier: Addr<SharedCta>) {
     set.barrier_for(barrier.raw().into());
-    // SAFETY: the caller's promise; the set's barrier has ordered every thread's accesses before the release.
+    // SAFETY: the caller's promise; the set's barrier has ordered every thread's accesses before the release, which is cumulative
+    // over them, and one lane arrives for all (I11, I13).
     set.lead(|| {
         // SAFETY: as above.
         unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(barrier) };

@@ -28,7 +28,7 @@ use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads, St
 pub struct Staging<T>(PhantomData<T>);
 
 // SAFETY: (1) nothing to initialise: the buffer is written before it is read; (2) the tile's bytes; (3) `Closed`
-// comes from `finish`, which waits for every bulk store of the set.
+// comes from `finish`, which waits for every bulk store of the set (I21).
 unsafe impl<T: BulkTile> Field for Staging<T> {
     const BYTES: u32 = T::BYTES;
     const ALIGN: u32 = 1024;
@@ -170,8 +170,8 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     {
         let (base, to) = (self.base, to.place());
         set.barrier();
-        // SAFETY: the buffer is written and fenced by every thread of the set, whose barrier stands before; nobody writes it
-        // until the leader has waited for the group.
+        // SAFETY: the buffer is written and fenced by every thread of the set (I14, I17), whose barrier stands before (I13); nobody
+        // writes it until the leader has waited for the group, by the state that this returns (I18).
         set.lead(|| unsafe { begin_store::<T>(base, to) });
         self.become_state()
     }
@@ -195,11 +195,11 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     {
         let (base, to) = (self.base, to.place());
         set.barrier();
-        // SAFETY: the set's barrier stands before.
+        // SAFETY: the set's barrier stands before (I13).
         let arrive = unsafe { read.arrival() };
         set.lead(|| {
             arrive();
-            // SAFETY: as in `store`.
+            // SAFETY: as in `store` (I13, I14, I17, I18).
             unsafe { begin_store::<T>(base, to) };
         });
         self.become_state()
@@ -242,8 +242,8 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
             set.lead(ptx::bulk::wait_group_read::<0>);
         }
         self.hand.settle();
-        // SAFETY: the leader, which issues all stores of this buffer, has waited for all of them; the other threads' proofs
-        // are acted on behind a barrier of the CTA, or by its end.
+        // SAFETY: the leader, which issues all stores of this buffer (I9, I19), has waited for all of them (I21); the other threads'
+        // proofs are acted on behind a barrier of the CTA, or by its end (I5).
         unsafe { Finished::assume() }
     }
 }
@@ -321,7 +321,8 @@ where
         let mut i = 0;
         while i < N {
             let at = self.base.offset(Tile::<E, ROWS, COLS>::offset(row, col + i as u32));
-            // SAFETY: inside the row, which is this thread's own; the swizzle moves whole 16-byte chunks.
+            // SAFETY: inside the row, which is this thread's own (I16), of a buffer that no copy reads (I14, I18); the swizzle moves
+            // whole 16-byte chunks.
             unsafe { write_chunk(at, pack(&values, i)) };
             i += chunk;
         }

@@ -88,7 +88,8 @@ impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Takeover<DEPTH, 
 }
 
 // SAFETY: (1) each full barrier expects the one arrival that announces the answer, each empty barrier (used in rank 0) that of
-// every reader; (2) answers and barriers within BYTES; (3) `Closed` comes from `finish`, behind the last answer.
+// every reader, whose number is in the type (I11, I23); (2) answers and barriers within BYTES (I7); (3) `Closed` comes from `finish`,
+// behind the last answer (I21).
 unsafe impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Field
     for Takeover<DEPTH, FOLLOWERS, CTAS>
 {
@@ -121,7 +122,7 @@ unsafe impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Field
         let mut i = 0;
         while i < 2 * DEPTH {
             let arrivals = if i < DEPTH { 1 } else { Self::READERS };
-            // SAFETY: the barrier's place, before anyone uses it.
+            // SAFETY: the barrier's place (I7), before anyone uses it (I6).
             unsafe { mbarrier::init(base.offset(Self::FULL + i * MBARRIER), arrivals) };
             i += 1;
         }
@@ -152,7 +153,7 @@ impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     where
         TakeTheFollowersApartAsATupleRuleC9: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
     {
-        // SAFETY: a claimed field's place, and its ends are handed out here, once.
+        // SAFETY: a claimed field's place (I6), and its ends are handed out here, once: the part is consumed (I9).
         let followers = unsafe { TakeTheFollowersApartAsATupleRuleC9::at(self.base) };
         (Asker::new(self.base, Cursor::start()), followers)
     }
@@ -300,9 +301,10 @@ impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Slot<DEPTH, FOLL
     /// 1. The slot is that of a claimed field, and this thread has not handed the phase of parity `phase` back.
     #[inline(always)]
     unsafe fn read(&self, phase: u32) -> Response {
-        // SAFETY: the slot's barrier, initialised by the claim.
+        // SAFETY: the slot's barrier, initialised by the claim (I6); the caller's cursor says the phase (I10).
         unsafe { wait::<CTAS>(self.full(), phase) };
-        // SAFETY: 16 bytes on their boundary, complete by the phase; nobody writes them before this thread hands them back.
+        // SAFETY: 16 bytes on their boundary, complete by the phase (I18); nobody writes them before this thread hands them back (I13),
+        // fenced (I17).
         let words = unsafe { ld::ld_weak_v4::<_, u32>(self.answer()) }.map(u64::from);
         fence::fence_proxy_async_in::<SharedCta>();
         Response { low: words[0] | words[1] << 32, high: words[2] | words[3] << 32 }
@@ -315,11 +317,11 @@ impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Slot<DEPTH, FOLL
     #[inline(always)]
     unsafe fn hand_back(&self) {
         if CTAS == 1 {
-            // SAFETY: the barrier expects this arrival, by the caller.
+            // SAFETY: the barrier expects this arrival (I11), by the caller.
             unsafe { mbarrier::arrive::<Release, CtaScope>(self.empty()) };
         } else {
-            // SAFETY: the field lies at the same place in every CTA of the cluster, and rank 0 has not ended, since the exit
-            // waits for all; its barrier expects this arrival, by the caller.
+            // SAFETY: the field lies at the same place in every CTA of the cluster (I7), and rank 0 has not ended, since the exit
+            // waits for all (I22); its barrier expects this arrival (I11), by the caller.
             unsafe {
                 mbarrier::arrive_remote::<Release, Cluster>(shared::mapa(self.empty(), 0));
             }
@@ -373,8 +375,9 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
         let _ = thread;
         let slot = self.slot();
         if CTAS == 1 {
-            // SAFETY: the ring's barriers, initialised by the claim; every reader has fenced and handed the slot back, the last
-            // phase of its full barrier is complete, and no request of this CTA has failed, by the state.
+            // SAFETY: the ring's barriers, initialised by the claim (I6), and this end's own cursor (I9, I10); every reader has fenced
+            // and handed the slot back (I13, I17), the last phase of its full barrier is complete, and no request of this CTA has
+            // failed, by the state (I14, I15). The barrier expects the bytes of one answer (I12).
             unsafe {
                 wait::<CTAS>(slot.empty(), self.cursor.emptied());
                 // Publishes nothing: what the phase hands over is the answer.
@@ -382,8 +385,8 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
                 cluster_launch::try_cancel(slot.answer(), slot.full());
             }
         } else if sreg::cluster_ctarank() == 0 {
-            // SAFETY: as above, for the readers of all CTAs, none of which has ended, since the exit waits for all. The field lies
-            // at the same place in each.
+            // SAFETY: as above, for the readers of all CTAs (I11), none of which has ended, since the exit waits for all (I22). The
+            // field lies at the same place in each (I7).
             unsafe {
                 wait::<CTAS>(slot.empty(), self.cursor.emptied());
                 // Peers have read by ordinary loads what the hardware overwrites: each ran the fence, and so does this CTA,
@@ -422,10 +425,10 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
     {
         let _ = thread;
         let slot = self.slot();
-        // SAFETY: a claimed field's, and this thread reads each answer once, in their order.
+        // SAFETY: a claimed field's (I6), and this thread reads each answer once, in their order, by its own cursor (I10).
         let response = unsafe { slot.read(self.cursor.filled()) };
         if CTAS > 1 && sreg::cluster_ctarank() != 0 {
-            // SAFETY: just read and fenced, by the one thread of this CTA that would ask.
+            // SAFETY: just read and fenced (I17), by the one thread of this CTA that would ask (I9, I11).
             unsafe { slot.hand_back() };
         }
         self.cursor.advance();
@@ -447,7 +450,8 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
         State: NothingIsLeft,
     {
         let _ = thread;
-        // SAFETY: requests are made one at a time, each behind the answer to the one before; the last answer was observed.
+        // SAFETY: requests are made one at a time, each behind the answer to the one before; the last answer was observed, by the state
+        // (I14, I15, I21).
         unsafe { Finished::assume() }
     }
 
@@ -506,18 +510,18 @@ impl<'k, Tag, S: Set, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     {
         let slot: Slot<DEPTH, FOLLOWERS, CTAS> =
             Slot { base: self.base, index: self.cursor.index() };
-        // SAFETY: a claimed field's, and this thread reads each answer once, in their order.
+        // SAFETY: a claimed field's (I6), and this thread reads each answer once, in their order, by its own cursor (I10).
         let response = unsafe { slot.read(self.cursor.filled()) };
         set.barrier();
         set.lead(|| {
-            // SAFETY: every thread of the set has read and fenced, by the set's barrier; one arrives for all.
+            // SAFETY: every thread of the set has read and fenced (I17), by the set's barrier (I13); one arrives for all (I11).
             unsafe { slot.hand_back() }
         });
         self.cursor.advance();
         if !cluster_launch::is_canceled(response) {
             return None;
         }
-        // SAFETY: a cluster was cancelled.
+        // SAFETY: a cluster was cancelled, as the answer has just said.
         let [x, y, z] = unsafe { cluster_launch::get_first_ctaid(response) };
         let rank = if CTAS == 1 { 0 } else { sreg::cluster_ctarank() };
         Some((self, Work::of([x + rank, y, z])))
@@ -554,8 +558,8 @@ impl<Tag, S: Set> Work<'_, Tag, S> {
         A: DealtTo<U>,
         U: SameSet<S>,
     {
-        // SAFETY: the array is this thread's alone among those of its set's CTA, by the type; that CTA's elements are this
-        // CTA's, by the answer.
+        // SAFETY: the array is this thread's alone among those of its set's CTA, by the type (I16, I23); that CTA's elements are this
+        // CTA's, by the answer (I14).
         unsafe { array.partition_in(set, self.index) }
     }
 }

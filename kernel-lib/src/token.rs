@@ -65,7 +65,7 @@ pub enum ItsThreads {}
 #[doc(hidden)]
 pub trait MayBeCaptured: sealed::Sealed {}
 
-// SAFETY: no value of the type exists.
+// SAFETY: nothing implements the bound, and nothing can: what a thread was handed stays with it (I4).
 unsafe impl<T: MayBeCaptured> Send for StaysWith<T> {}
 // SAFETY: as above.
 unsafe impl<T: MayBeCaptured> Sync for StaysWith<T> {}
@@ -140,8 +140,8 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
         L: Layout<Parts<'k> = P>,
     {
         let mut cta = Cta(PhantomData, PhantomData, PhantomData);
-        // SAFETY: the token of the unclaimed layout is consumed, and there is one for each thread; all of them
-        // are here.
+        // SAFETY: the token of the unclaimed layout is consumed, and there is one for each thread, so this is called once (I1,
+        // I6); all threads of the CTA are here (I2).
         let parts = unsafe { crate::layout::prepare::<L, THREADS>(&mut cta) };
         (cta, parts)
     }
@@ -179,7 +179,8 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     where
         L: IsClaimed,
     {
-        // SAFETY: the CTA's token is consumed, so every thread passes here once, all of them with the same `R`.
+        // SAFETY: the CTA's token is consumed, so every thread passes here once, all of them with the same `R` (I1, I2); what is in
+        // `R` is of this run (I3).
         let returns = unsafe { roles.run(thread_x() / WARP) };
         (Joined::new(), returns)
     }

@@ -237,7 +237,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         D: Accumulator<D::Some>,
     {
         let _ = warpgroup;
-        // SAFETY: all threads of the warpgroup are here, by the token.
+        // SAFETY: all threads of the warpgroup are here, by the token (I1, I2).
         self.values = unsafe { ptx::wgmma::fence_of::<D::Some, D>(self.values) };
         self.become_state(|_| ())
     }
@@ -263,13 +263,13 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     {
         let _ = warpgroup;
         let stage = stage.slot();
-        // SAFETY: all threads of the warpgroup are here; the stage was acquired and its contents are the async proxy's or
-        // fenced for it; the registers are the instructions' since the fence. The stage goes back behind the wait that
-        // covers the group, or not at all.
+        // SAFETY: all threads of the warpgroup are here (I1, I2); the stage was acquired and its contents are the async proxy's or
+        // fenced for it (I13, I17); the registers are the instructions' since the fence (I14, I20). The stage goes back behind the
+        // wait that covers the group, or not at all (I18).
         self.values =
             unsafe { <O::Ring as Ring>::Data::issue(self.values, stage.data(), self.started) };
         self.started = true;
-        // SAFETY: just issued.
+        // SAFETY: just issued, into these registers (I14).
         (self.become_state(|flight| unsafe { flight.open() }), stage.become_state())
     }
 
@@ -290,9 +290,10 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         Flight: Commits<G>,
     {
         let _ = warpgroup;
-        // SAFETY: all threads of the warpgroup are here, by the token.
+        // SAFETY: all threads of the warpgroup are here, by the token (I1, I2).
         unsafe { ptx::wgmma::commit_group() };
-        // SAFETY: just committed. What reads `read` was issued before, so it is in this group or in an older one.
+        // SAFETY: just committed. What reads `read` was issued before, since instructions take a stage and return it: it is in this group
+        // or in an older one (I18).
         self.become_state(|flight| unsafe { flight.commit(read) })
     }
 
@@ -317,13 +318,13 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         let _ = warpgroup;
         let Product { mut values, started, flight, .. } = self;
         if N == 0 {
-            // SAFETY: all threads of the warpgroup are here, by the token.
+            // SAFETY: all threads of the warpgroup are here, by the token (I1, I2).
             values = unsafe { ptx::wgmma::wait_group_of::<D::Some, D, 0>(values) };
         } else {
             // SAFETY: as above.
             unsafe { ptx::wgmma::wait_group::<N>() };
         }
-        // SAFETY: just waited for.
+        // SAFETY: just waited for, by the warpgroup that issued (I18, I19).
         let (rest, done) = unsafe { flight.split() };
         (Product { values, started, flight: rest, types: PhantomData, stays: PhantomData }, done)
     }
@@ -536,7 +537,7 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
         for_each(product.values(), |i, value| {
             let (row, col) = (row + 8 * (i / 2 % 2), col + 8 * (i / 4) + i % 2);
             let at = base.offset(Tile::<E, 64, N>::offset(row, col));
-            // SAFETY: inside the tile, and this thread's own.
+            // SAFETY: inside the tile, and this thread's own (I16), of a buffer that no copy reads (I14, I18).
             unsafe { write(at, convert(value)) };
         });
     }

@@ -91,9 +91,9 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     {
         let _ = thread;
         let stage = stage.slot();
-        // SAFETY: one thread; the stage was acquired and its contents are the async proxy's or fenced for it; the
-        // accumulator is this thread's, and the instructions into it are issued in order. The stage goes back
-        // by this thread's commit, or not at all.
+        // SAFETY: one thread (I1); the stage was acquired and its contents are the async proxy's or fenced for it (I13, I17); the
+        // accumulator is this thread's, and the instructions into it are issued in order (I14). The stage goes back
+        // by this thread's commit, or not at all (I18, I19).
         unsafe {
             <O::Ring as Ring>::Data::issue(self.tensor, stage.data(), self.started);
             self.started = true;
@@ -115,7 +115,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         State: MatrixWritable,
     {
         let _ = thread;
-        // SAFETY: the full barrier expects one arrival a phase.
+        // SAFETY: the full barrier expects one arrival a phase (I11), which this thread's commit makes of what it has issued (I19).
         unsafe { ptx::tcgen05::commit::<Group1, SharedCta>(self.next) };
         self.hand.settle();
     }
@@ -166,7 +166,8 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         // Warp `i` of the warpgroup reaches lanes 32 i to 32 i + 31 (rule D12).
         let lane = (warpgroup.rank() / WARP) * WARP;
         let at = Addr::from_raw(self.tensor.raw() + (lane << 16) + col);
-        // SAFETY: all lanes of the warp are here; the accumulator is complete, ordered, and in bounds.
+        // SAFETY: all lanes of the warp are here (I1, I2); the accumulator is complete and ordered (I14, I15), the set's (I13), and in
+        // bounds.
         let values = unsafe { ptx::tcgen05::ld_32x32b::<[u32; W]>(at) };
         self.become_state(values).0
     }
@@ -199,7 +200,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         // As for `ld`.
         let lane = (warpgroup.rank() / WARP) * WARP;
         let at = Addr::from_raw(self.tensor.raw() + (lane << 16) + col);
-        // SAFETY: all lanes of the warp are here; the accumulator is complete, ordered and in bounds, and the set's.
+        // SAFETY: as in `ld` (I1, I2, I13, I14, I15).
         unsafe { ptx::tcgen05::st_32x32b::<[u32; W]>(at, values.map(f32::to_bits)) };
         if let Some(stored) = self.stored.as_deref_mut() {
             *stored = true;
@@ -221,7 +222,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         State: StoreUnderWay,
     {
         let _ = warpgroup;
-        // SAFETY: all lanes of the warp are here, by the token.
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2), and are those that stored (I19).
         unsafe { ptx::tcgen05::wait_st() };
         self.become_state(()).0
     }
@@ -270,7 +271,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
     {
         warpgroup.barrier_for(self.next.raw().into());
-        // SAFETY: the set's barrier stands before.
+        // SAFETY: the set's barrier stands before (I13).
         warpgroup.lead(unsafe { self.arrival() });
     }
 }
@@ -288,7 +289,7 @@ where
     unsafe fn arrival(self) -> impl FnOnce() {
         let empty = self.next;
         self.hand.settle();
-        // SAFETY: the empty barrier expects one arrival a phase; every thread's loads have ended and are fenced.
+        // SAFETY: the empty barrier expects one arrival a phase (I11); every thread's loads have ended and are fenced (I14, I15).
         move || unsafe { _ = ptx::mbarrier::arrive::<Release, CtaScope>(empty) }
     }
 }
@@ -317,7 +318,8 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize
     {
         let _ = warpgroup;
         let (acc, values) = self.become_state(());
-        // SAFETY: all lanes of the warp are here, by the token.
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2), and are those that loaded (I19); the registers were shown to
+        // nobody since, and go through the wait (I20).
         let values = unsafe { ptx::tcgen05::wait_ld_of(values) };
         (acc, values.map(f32::from_bits))
     }

@@ -64,7 +64,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
         let _ = thread;
         let index = self.cursor.index();
         let empty = self.base.offset(Accs::<N, ROWS, COLS>::EMPTY + index * MBARRIER);
-        // SAFETY: the ring's barrier, initialised by the claim.
+        // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         unsafe { wait_phase(empty, self.cursor.emptied()) };
         ptx::tcgen05::fence_after_thread_sync();
         self.cursor.advance();
@@ -91,8 +91,8 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
     {
         let _ = thread;
         let drain = self.base.offset(Accs::<N, ROWS, COLS>::DRAIN);
-        // SAFETY: the barrier is used here alone, once, by the commit of the thread that issued everything; the
-        // proof says no more than what the wait observed. The two fences pass the order on to the barrier that
+        // SAFETY: the barrier is used here alone, once (I9, I10), by the commit of the thread that issued everything (I19); the
+        // proof says no more than what the wait observed (I21). The two fences pass the order on to the barrier that
         // joins the roles (ISA 9.7.16.6.4).
         unsafe {
             ptx::tcgen05::commit::<Group1, SharedCta>(drain);
@@ -137,7 +137,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
         let _ = warpgroup;
         let index = self.cursor.index();
         let full = self.base.offset(Accs::<N, ROWS, COLS>::FULL + index * MBARRIER);
-        // SAFETY: the ring's barrier, initialised by the claim.
+        // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         unsafe { wait_phase(full, self.cursor.filled()) };
         self.cursor.advance();
         Acc::new(
@@ -162,7 +162,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
         T: SameSet<S> + FourWarps,
     {
         let _ = warpgroup;
-        // SAFETY: all lanes of the warp are here, by the token; the waits end every load and store of this thread.
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2); the waits end every load and store of this thread (I19, I21).
         unsafe {
             ptx::tcgen05::wait_ld();
             if self.stored {

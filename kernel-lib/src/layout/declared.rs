@@ -66,7 +66,7 @@ macro_rules! __baton_layout {
             $(
                 #[doc = $tag_doc]
                 pub enum $field {}
-                // SAFETY: an enum of this module, without parameters.
+                // SAFETY: an enum of this module, without parameters: no other field has it (I8).
                 unsafe impl $crate::layout::Tag for $field {
                     const INDEX: $crate::macro_support::core::primitive::usize = $index;
                 }
@@ -108,8 +108,8 @@ macro_rules! __baton_layout {
                 &[$((<$ty as $crate::layout::Field>::BYTES, <$ty as $crate::layout::Field>::ALIGN)),*];
         }
 
-        // SAFETY: `offset_of` places the fields behind each other, each is initialised and handed out once, in its own place, and no
-        // two of them have one tag.
+        // SAFETY: `offset_of` places the fields behind each other (I7), each is initialised and handed out once, in its own place, and
+        // no two of them have one tag (I8). Peers have the same layout, and so agree on what its types say (I23).
         unsafe impl<$($t,)* $(const $n: $crate::macro_support::core::primitive::$n_type,)*> $crate::layout::Layout for $name<$($t,)* $($n,)*>
         where
             $($bounded: $($bound +)* $($outlived +)*,)*
@@ -124,9 +124,12 @@ macro_rules! __baton_layout {
                 &[$((<$ty as $crate::layout::Field>::COLUMNS, <$ty as $crate::layout::Field>::PAIR)),*],
             );
             const PAIR: $crate::macro_support::core::primitive::bool = false $(|| <$ty as $crate::layout::Field>::PAIR)*;
-            const CLUSTER: $crate::macro_support::core::primitive::u32 = $crate::layout::cluster_of(
-                &[$((<$ty as $crate::layout::Field>::CLUSTER, <$ty as $crate::layout::Field>::ARRIVES_ON_CLUSTER)),*],
-            );
+            const CLUSTER: $crate::macro_support::core::primitive::u32 = {
+                $crate::layout::one_ring_of_a_pair(&[$(<$ty as $crate::layout::Field>::PAIR_OPERANDS),*]);
+                $crate::layout::cluster_of(
+                    &[$((<$ty as $crate::layout::Field>::CLUSTER, <$ty as $crate::layout::Field>::ARRIVES_ON_CLUSTER)),*],
+                )
+            };
             const ARRIVES_ON_CLUSTER: $crate::macro_support::core::primitive::bool = false $(|| <$ty as $crate::layout::Field>::ARRIVES_ON_CLUSTER)*;
             const ASKS: $crate::macro_support::core::primitive::u32 = $crate::layout::one_field_that_asks(&[$(<$ty as $crate::layout::Field>::ASKS),*]);
             const REMOTE_BARRIERS: $crate::macro_support::core::primitive::bool = false $(|| <$ty as $crate::layout::Field>::REMOTE_BARRIERS)*;
@@ -135,7 +138,7 @@ macro_rules! __baton_layout {
             #[inline(always)]
             unsafe fn init(base: $crate::layout::Base, threads: $crate::macro_support::core::primitive::u32) {
                 $(
-                    // SAFETY: the field's own place; the caller promises the rest.
+                    // SAFETY: the field's own place (I7); the caller promises the rest.
                     unsafe {
                         <$ty as $crate::layout::Field>::init($crate::layout::place::<Self, $index>(base), threads)
                     };
@@ -145,7 +148,7 @@ macro_rules! __baton_layout {
             unsafe fn parts<'k>(base: $crate::layout::Base, tensor: $crate::macro_support::core::primitive::u32) -> Self::Parts<'k> {
                 $module::Parts {
                     $(
-                        // SAFETY: the field's own place; the caller promises the rest.
+                        // SAFETY: the field's own place (I7); the caller promises the rest.
                         $field: unsafe {
                             <$ty as $crate::layout::Field>::part($crate::layout::place::<Self, $index>(base), tensor)
                         },

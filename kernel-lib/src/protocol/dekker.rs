@@ -88,7 +88,7 @@ impl<T: Element, S: Scope> Dekker<T, S> {
         let _ = set;
         let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()];
         (x < 2 && y == 0 && z == 0).then(|| Side {
-            // SAFETY: the host passes two words.
+            // SAFETY: the host passes two words (I24).
             mine: unsafe { self.0.word(x as u64) },
             // SAFETY: as above.
             other: unsafe { self.0.word(1 - x as u64) },
@@ -177,9 +177,9 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
         });
         set.barrier_any(alone).then(|| {
             let next = Leave { mine, hand: Hand::new(), side: PhantomData };
-            // SAFETY: (1) the parameter's array; (2) the fences of the two sides are ordered, so that one of two who are
-            // both announced sees the other and withdraws, and who is alone stays announced until it has left; (3) the
-            // leader acquired what the other side released when it left, and the set's barrier passed it on.
+            // SAFETY: (1) the parameter's array (I24); (2) the fences of the two sides are ordered, so that one of two who are
+            // both announced sees the other and withdraws, and who is alone stays announced until it has left (I14, I15); (3) the
+            // leader acquired what the other side released when it left, and the set's barrier passed it on (I25).
             unsafe { Held::new(data, len, next) }
         })
     }

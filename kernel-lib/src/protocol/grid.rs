@@ -55,7 +55,7 @@ pub struct GridExchange<T, S = Gpu> {
     back_len: u64,
 }
 
-// SAFETY: six 64-bit words: the synchronisation word, how many, and the two arrays.
+// SAFETY: six 64-bit words, as the host pushes them: the synchronisation word, how many, and the two arrays (I27).
 unsafe impl<T: Element, S> ReceiveParam for GridExchange<T, S> {
     type Abi = Self;
     #[inline(always)]
@@ -106,7 +106,7 @@ impl<T: Element, S: Scope> GridExchange<T, S> {
         let _ = cta;
         let ctas = sreg::nctaid_x() * sreg::nctaid_y() * sreg::nctaid_z();
         Grid {
-            // SAFETY: the host passes one word.
+            // SAFETY: the host passes one word (I24).
             word: unsafe { self.front.word(0) },
             ctas,
             target: ctas,
@@ -149,7 +149,7 @@ impl<T: Element, S: Scope, C: Set> Grid<T, S, C> {
         let mut index = (x + nx * (y + ny * z)) * U::THREADS as u64 + cta.rank() as u64;
         while index < self.len {
             let at: Addr<Global> = Addr::from_raw(self.back + index * size_of::<T>() as u64);
-            // SAFETY: in range, this thread's own, and nobody reads this array before the barrier below.
+            // SAFETY: in range, this thread's own (I16), and nobody reads this array before the barrier below (I13).
             unsafe { write_global(at, value(&before, index)) };
             index += U::THREADS as u64 * self.ctas as u64;
         }
@@ -191,7 +191,7 @@ impl<T: Element> Before<'_, T> {
     pub fn get(&self, index: u64) -> T {
         check(index < self.len);
         // SAFETY: in range; nobody writes this array before the next barrier of the grid, which this thread's CTA has
-        // not come to.
+        // not come to (I13); what was written came through the last one (I25).
         unsafe { read_global(Addr::from_raw(self.data + index * size_of::<T>() as u64)) }
     }
 }

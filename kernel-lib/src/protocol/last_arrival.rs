@@ -114,7 +114,7 @@ impl<T: Element, S: Scope, C: Set, State> Contribution<T, S, C, State> {
         while i < self.count {
             let index = self.first + i;
             let at: Addr<Global> = Addr::from_raw(self.whole.data + index * size_of::<T>() as u64);
-            // SAFETY: in range, this thread's own, and unread before its set's arrival.
+            // SAFETY: in range, this thread's own (I16), and unread before its set's arrival (I13).
             unsafe { write_global(at, value(index)) };
             i += U::THREADS as u64;
         }
@@ -137,7 +137,7 @@ impl<T: Element, S: Scope, C: Set, State> Contribution<T, S, C, State> {
         U: SameSet<C>,
         State: HasContents,
     {
-        // SAFETY: the host passes one word.
+        // SAFETY: the host passes one word (I24).
         let counter: Word<S> = unsafe { self.whole.word(0) };
         let mut is_last = false;
         set.barrier_for(counter.raw());
@@ -178,8 +178,8 @@ impl<T: Element, S: Scope, C: Set, How> Arrival<T, S, C, How> {
         U: SameSet<C>,
     {
         set.barrier_any(self.is_last).then(|| {
-            // SAFETY: (1) the parameter's array; (2) every contribution was made, and nobody writes any more; (3) the
-            // leader acquired all of them, and the set's barrier passed that on.
+            // SAFETY: (1) the parameter's array (I24); (2) every contribution was made, since each CTA makes one (I9), and nobody
+            // writes any more (I13); (3) the leader acquired all of them, and the set's barrier passed that on (I25).
             unsafe { Held::new(self.whole.data, self.whole.len, ()) }
         })
     }

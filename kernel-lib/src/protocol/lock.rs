@@ -72,7 +72,7 @@ pub struct UnlockTicket<S> {
 impl<T: Element, S: Scope> SpinLock<T, S> {
     #[inline(always)]
     fn word(&self) -> Word<S> {
-        // SAFETY: the host passes one word.
+        // SAFETY: the host passes one word (I24).
         unsafe { self.0.word(0) }
     }
 
@@ -115,8 +115,8 @@ impl<T: Element, S: Scope> SpinLock<T, S> {
     #[inline(always)]
     fn held<C: Set>(&self) -> Held<T, C, Handed, Unlock<S>> {
         let next = Unlock { word: self.word(), hand: Hand::new() };
-        // SAFETY: (1) the parameter's array; (2) whoever finds 0 in the word, and writes 1, is alone until it writes 0;
-        // (3) the leader acquired what the last holder released, and the set's barrier passed it on.
+        // SAFETY: (1) the parameter's array (I24); (2) whoever finds 0 in the word, and writes 1, is alone until it writes 0
+        // (I13); (3) the leader acquired what the last holder released, and the set's barrier passed it on (I25).
         unsafe { Held::new(self.0.data, self.0.len, next) }
     }
 }
@@ -143,7 +143,7 @@ impl<T: Element, S: Scope> TicketLock<T, S> {
     where
         S: Includes<Gpu>,
     {
-        // SAFETY: the host passes two words.
+        // SAFETY: the host passes two words (I24).
         let (tickets, serving) = unsafe { (self.0.word(0), self.0.word(1)) };
         let mut ticket = 0;
         set.lead(|| {
@@ -152,8 +152,8 @@ impl<T: Element, S: Scope> TicketLock<T, S> {
         });
         set.barrier_for(serving.raw());
         let next = UnlockTicket { serving, ticket, hand: Hand::new() };
-        // SAFETY: (1) the parameter's array; (2) a ticket is one set's, and is served until that set serves the next;
-        // (3) as for `SpinLock`.
+        // SAFETY: (1) the parameter's array (I24); (2) a ticket is one set's, and is served until that set serves the next
+        // (I13); (3) as for `SpinLock` (I25).
         unsafe { Held::new(self.0.data, self.0.len, next) }
     }
 }

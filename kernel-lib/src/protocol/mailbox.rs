@@ -64,7 +64,7 @@ use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
 #[repr(transparent)]
 pub struct Mailbox<T, const FROM: u32, const TO: u32, S = Gpu>(Guarded<T, S>); // A14: words of the host's; take it as a parameter
 
-// SAFETY: four 64-bit words: the flag and how many there are, then the array.
+// SAFETY: four 64-bit words, as the host pushes them: the flag and how many there are, then the array (I27).
 unsafe impl<T: Element, const FROM: u32, const TO: u32, S> ReceiveParam
     for Mailbox<T, FROM, TO, S>
 {
@@ -192,7 +192,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     {
         let mut index = set.rank() as u64;
         while index < self.len {
-            // SAFETY: in range, this thread's own, and unread until the flag is set.
+            // SAFETY: in range, this thread's own (I16), and unread until the flag is set (I13).
             unsafe { write_global(self.element(index), value(index)) };
             index += U::THREADS as u64;
         }
@@ -214,7 +214,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
     {
         let flag = self.flag();
         set.barrier();
-        // SAFETY: the flag is this mailbox's, written by this thread alone.
+        // SAFETY: the flag is this mailbox's (I24), written by this thread alone, once: the box is consumed (I9, I25).
         set.lead(|| unsafe { ptx::st::st::<Release, S, Global, u32>(flag, 1) });
     }
 
@@ -249,7 +249,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
         State: ReleasedFor<S>,
     {
         let flag = self.flag();
-        // SAFETY: the flag is this mailbox's, written by this thread alone.
+        // SAFETY: the flag is this mailbox's (I24), written by this thread alone, once: the box is consumed (I9, I25).
         set.lead(|| unsafe { ptx::st::st::<Relaxed, S, Global, u32>(flag, 1) });
     }
 }
@@ -276,7 +276,7 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
         U: SameSet<C>,
     {
         let _ = set;
-        // SAFETY: the flag is this mailbox's.
+        // SAFETY: the flag is this mailbox's (I24), accessed at this size and scope alone (I25).
         while unsafe { ptx::ld::ld::<Acquire, S, Global, u32>(self.flag()) } == 0 {}
         self.become_state()
     }
@@ -295,7 +295,7 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
         U: SameSet<C>,
     {
         let _ = set;
-        // SAFETY: the flag is this mailbox's.
+        // SAFETY: the flag is this mailbox's (I24), accessed at this size and scope alone (I25).
         while unsafe { ptx::ld::ld::<Relaxed, S, Global, u32>(self.flag()) } == 0 {}
         self.become_state()
     }
@@ -326,7 +326,7 @@ impl<T: Element, S: Scope, C: Set, State> Inbox<T, S, C, State> {
         State: FlagObserved + Acquired,
     {
         check(index < self.len);
-        // SAFETY: in range; the message was acquired, and the sender writes no more.
+        // SAFETY: in range; the message was acquired, and the sender writes no more (I13, I14, I25).
         unsafe { read_global(self.element(index)) }
     }
 }

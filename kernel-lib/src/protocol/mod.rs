@@ -83,7 +83,7 @@ impl<T, S> Guarded<T, S> {
     #[inline(always)]
     unsafe fn word(&self, index: u64) -> Word<S> {
         // SAFETY: the words are `u32`, in range by the caller; the parameter's type makes every thread access them at
-        // this scope.
+        // this scope (I23, I24).
         unsafe { Word::from_raw(self.words + 4 * index) }
     }
 }
@@ -93,7 +93,8 @@ type Word<S> = Atomic<'static, u32, S>;
 
 macro_rules! parameters {
     ($($name:ident: $words:literal;)*) => {$(
-        // SAFETY: four 64-bit words: the synchronisation words and how many objects they are, then the array.
+        // SAFETY: four 64-bit words, as the host pushes them: the synchronisation words and how many objects they are, then the array
+        // (I27).
         unsafe impl<T: crate::tile::Element, S> ReceiveParam for $name<T, S> {
             type Abi = Self;
             #[inline(always)]

@@ -61,12 +61,12 @@ impl<T: Element, S: Scope> Once<T, S> {
         S: Includes<Gpu>,
     {
         let Guarded { data, len, .. } = self.0;
-        // SAFETY: the host passes one word.
+        // SAFETY: the host passes one word (I24).
         let word = unsafe { self.0.word(0) };
         let mut first = false;
         set.lead(|| first = word.compare_exchange::<Relaxed>(0, BEING_FILLED).value() == 0);
         if set.barrier_any(first) {
-            // SAFETY: (1) the parameter's array; (2) one exchange of the launch finds 0, and nobody reads before FILLED;
+            // SAFETY: (1) the parameter's array (I24); (2) one exchange of the launch finds 0, and nobody reads before FILLED (I13);
             // (3) nobody has written it in this launch.
             let empty: Held<T, C, crate::path::Handed> = unsafe { Held::new(data, len, ()) };
             let _ = empty.fill(set, value);
@@ -76,8 +76,8 @@ impl<T: Element, S: Scope> Once<T, S> {
             set.lead(|| while word.load::<Acquire>().value() != FILLED {});
             set.barrier();
         }
-        // SAFETY: (1) the parameter's array; (2) it was filled, once, and nobody writes it again; (3) by this set, behind
-        // its barrier, or acquired by the leader and passed on by the set's barrier.
+        // SAFETY: (1) the parameter's array (I24); (2) it was filled, once, and nobody writes it again (I13); (3) by this set, behind
+        // its barrier, or acquired by the leader and passed on by the set's barrier (I25).
         unsafe { Held::new(data, len, ()) }
     }
 }

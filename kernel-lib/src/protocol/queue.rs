@@ -66,7 +66,7 @@ impl<T: Element, S: Scope> Queue<T, S> {
         // Without branches, so that it is made once for all calls.
         let fits = (2..=1 << 31).contains(&len) & (len.wrapping_add(2) <= self.0.objects);
         check(fits & (len & len.wrapping_sub(1) == 0));
-        // SAFETY: in range.
+        // SAFETY: in range, by the check above (I24).
         let count = unsafe { self.0.word(end) };
         let mut at = count.load::<Relaxed>().value();
         loop {
@@ -74,7 +74,7 @@ impl<T: Element, S: Scope> Queue<T, S> {
             #[cfg(target_arch = "nvptx64")]
             crate::ptx::anchor();
             let index = at as u64 & (len - 1);
-            // SAFETY: in range.
+            // SAFETY: in range, by the check above (I24).
             let word = unsafe { self.0.word(2 + index) };
             // The words count from the place's own number, so that a fresh queue is zeroes.
             let turn = word.load::<Acquire>().value().wrapping_add(index as u32);
@@ -115,7 +115,7 @@ impl<T: Element, S: Scope> Queue<T, S> {
         S: Includes<Gpu>,
     {
         let _ = thread;
-        // SAFETY: in range; the place is this thread's until its word says otherwise.
+        // SAFETY: in range; the place is this thread's until its word says otherwise (I13), which it has acquired and releases (I25).
         self.with_place(0, 0, |at| unsafe { write_global(at, value) }).is_some()
     }
 
@@ -129,7 +129,7 @@ impl<T: Element, S: Scope> Queue<T, S> {
         S: Includes<Gpu>,
     {
         let _ = thread;
-        // SAFETY: as in `push`.
+        // SAFETY: as in `push` (I13, I25).
         self.with_place(1, 1, |at| unsafe { read_global(at) })
     }
 }

@@ -65,7 +65,7 @@ pub struct UnlockWrite<S> {
 impl<T: Element, S: Scope> RwLock<T, S> {
     #[inline(always)]
     fn word(&self) -> Word<S> {
-        // SAFETY: the host passes one word.
+        // SAFETY: the host passes one word (I24).
         unsafe { self.0.word(0) }
     }
 
@@ -88,8 +88,8 @@ impl<T: Element, S: Scope> RwLock<T, S> {
         });
         set.barrier_for(word.raw());
         let next = UnlockRead { word, hand: Hand::new() };
-        // SAFETY: (1) the parameter's array; (2) no writer gets in while a reader is counted; (3) the leader acquired what
-        // the last writer released, and the set's barrier passed it on.
+        // SAFETY: (1) the parameter's array (I24); (2) no writer gets in while a reader is counted (I13); (3) the leader acquired
+        // what the last writer released, and the set's barrier passed it on (I25).
         unsafe { Held::new(self.0.data, self.0.len, next) }
     }
 
@@ -111,8 +111,8 @@ impl<T: Element, S: Scope> RwLock<T, S> {
         });
         set.barrier_for(word.raw());
         let next = UnlockWrite { word, hand: Hand::new() };
-        // SAFETY: (1) the parameter's array; (2) the word was 0, so nobody holds it, and is WRITER until it is handed on;
-        // (3) the leader acquired what the last writer and every reader since released, and the set's barrier passed it on.
+        // SAFETY: (1) the parameter's array (I24); (2) the word was 0, so nobody holds it, and is WRITER until it is handed on (I13);
+        // (3) the leader acquired what the last writer and every reader since released, and the set's barrier passed it on (I25).
         unsafe { Held::new(self.0.data, self.0.len, next) }
     }
 }

@@ -70,7 +70,7 @@ impl<T: Element, S: Scope> Semaphore<T, S> {
         let tile = sreg::ctaid_x() as u64 + sreg::nctaid_x() as u64 * sreg::ctaid_y() as u64;
         let tiles = sreg::nctaid_x() as u64 * sreg::nctaid_y() as u64;
         check(tile < self.0.objects);
-        // SAFETY: in range.
+        // SAFETY: in range, by the check above (I24).
         let word = unsafe { self.0.word(tile) };
         let turn = sreg::ctaid_z();
         set.lead(|| while word.load::<Acquire>().value() != turn {});
@@ -78,9 +78,9 @@ impl<T: Element, S: Scope> Semaphore<T, S> {
         let len = self.0.len / tiles;
         let data = self.0.data + tile * len * size_of::<T>() as u64;
         let next = Pass { word, turn, hand: Hand::new() };
-        // SAFETY: (1) the tile lies in the parameter's array; (2) a turn is one CTA's, whose threads give it to one set,
-        // and ends with its `hand_on`; (3) the leader acquired what the turn before released, and the set's barrier
-        // passed it on.
+        // SAFETY: (1) the tile lies in the parameter's array (I24); (2) a turn is one CTA's, whose threads give it to one set (I9),
+        // and ends with its `hand_on` (I13); (3) the leader acquired what the turn before released, and the set's barrier
+        // passed it on (I25).
         unsafe { Held::new(data, len, next) }
     }
 }

@@ -58,7 +58,7 @@ impl<T, S> Copy for SeqLock<T, S> {}
 impl<T: Element, S: Scope> SeqLock<T, S> {
     #[inline(always)]
     fn word(&self) -> Word<S> {
-        // SAFETY: the host passes one word.
+        // SAFETY: the host passes one word (I24).
         unsafe { self.0.word(0) }
     }
 
@@ -66,7 +66,7 @@ impl<T: Element, S: Scope> SeqLock<T, S> {
     fn load<const N: usize>(&self) -> [T; N] {
         core::array::from_fn(|i| {
             // SAFETY: in range by the callers' check; every access that may come at the same time is strong, of this size and
-            // scope.
+            // scope, which are the parameter's (I23, I24).
             unsafe { ptx::ld::ld::<Relaxed, S, Global, T>(self.element(i)) }
         })
     }
@@ -126,7 +126,7 @@ impl<T: Element, S: Scope> SeqLock<T, S> {
         }
         // Both ways: it makes the exchange acquire what the last writer left, and the odd count come before the stores below.
         ptx::fence::fence::<AcqRel, S>();
-        // SAFETY: in range; until the count is even again no other thread writes, and what was written was acquired.
+        // SAFETY: in range; until the count is even again no other thread writes (I13), and what was written was acquired (I25).
         let old = core::array::from_fn(|i| unsafe { read_global(self.element(i)) });
         let values = new(old);
         let mut i = 0;

@@ -43,7 +43,7 @@ macro_rules! device {
         #[allow(unused_imports)]
         use core::arch::asm;
         // SAFETY: the assembly is the documented instruction, its options are the truth about its
-        // effects, and the obligations are those of the enclosing function, met by its caller.
+        // effects (I28), and the obligations are those of the enclosing function, met by its caller.
         #[allow(unused_unsafe)]
         unsafe { $($body)* }
     }};

@@ -114,7 +114,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
     pub fn acquire<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Empty> {
         let _ = set;
         let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled());
-        // SAFETY: the ring's barrier, initialised by the claim.
+        // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         unsafe { wait_phase_of::<R>(slot.empty(), self.cursor.emptied()) };
         if R::PEERS > 1 && R::Drain::GENERIC {
             // Peers have read by ordinary loads what this thread's copies overwrite: each ran the fence, and so does this CTA,
@@ -139,7 +139,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
         if (R::PEERS > 1 || R::Drain::PAIR) && R::Drain::ASYNCHRONOUS {
             self.wait_drains();
         }
-        // SAFETY: every fill of every stage has been observed, and this end is consumed.
+        // SAFETY: every fill of every stage has been observed, and this end, the one that begins them, is consumed (I9, I21).
         unsafe { <R::Fill as Fill>::Closed::conjure() }
     }
 }
@@ -151,7 +151,7 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
         let mut index = 0;
         while index < ptx::opaque(N) {
             let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
-            // SAFETY: the ring's barrier; nobody but this producer begins its next phase.
+            // SAFETY: the ring's barrier (I6); nobody but this producer begins its next phase (I9, I10).
             unsafe { wait_phase_of::<R>(full, self.cursor.last_fill(index)) };
             index += 1;
         }
@@ -166,7 +166,7 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
         let mut stage = 0;
         while stage < ptx::opaque(N) {
             let empty = (R::STRIDE + MBARRIER) * R::STAGES + self.cursor.index() * MBARRIER;
-            // SAFETY: the ring's barrier, initialised by the claim.
+            // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
             unsafe { wait_phase_of::<R>(self.base.offset(empty), self.cursor.emptied()) };
             self.cursor.advance();
             stage += 1;
@@ -183,7 +183,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
     #[inline(always)]
     pub fn wait<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Full> {
         let _ = set;
-        // SAFETY: the ring's barrier, initialised by the claim.
+        // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         unsafe { wait_phase_of::<R>(self.full(), self.cursor.filled()) };
         self.take()
     }
@@ -245,7 +245,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
     ) -> Self {
         let _ = set;
         let (full, phase) = (self.consumer.full(), self.consumer.cursor.filled());
-        // SAFETY: the ring's barrier, initialised by the claim.
+        // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         self.complete = unsafe {
             if R::PEERS == 1 {
                 ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(full, phase)

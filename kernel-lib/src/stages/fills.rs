@@ -29,7 +29,7 @@ pub unsafe trait Fills<D> {
     unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>);
 }
 
-// SAFETY: one copy of a whole box for each panel; a box delivers all its bytes, outside the matrix too.
+// SAFETY: one copy of a whole box for each panel; a box delivers all its bytes, outside the matrix too (I12).
 unsafe impl<T, const ROWS: usize, const COLS: usize> Fills<Tile<T, ROWS, COLS>>
     for TileAt<Tile<T, ROWS, COLS>>
 where
@@ -58,8 +58,8 @@ where
     }
 }
 
-// SAFETY: each CTA copies its share of the rows into every CTA, so that each gets the whole tile; a box delivers all its
-// bytes, outside the matrix too.
+// SAFETY: each CTA copies its share of the rows into every CTA, so that each gets the whole tile, since the number of CTAs is in
+// the type of the field that all have (I23); a box delivers all its bytes, outside the matrix too (I12).
 #[diagnostic::do_not_recommend]
 unsafe impl<T, const SHARE: usize, const ROWS: usize, const COLS: usize, const CTAS: u32>
     Fills<ToAll<Tile<T, ROWS, COLS>, CTAS>> for TileAt<Tile<T, SHARE, COLS>>
@@ -84,8 +84,8 @@ where
         let mut panel = 0;
         while panel < This::<T, ROWS, COLS>::PANELS {
             let col = self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32;
-            // SAFETY: the caller's promise, in each of the CTAs: the ring lies at the same place in all, and every peer has
-            // released the stage.
+            // SAFETY: the caller's promise, in each of the CTAs: the ring lies at the same place in all (I7), none of which has ended
+            // (I22), and every peer has released the stage, since the empty barrier counts the consumers of all (I11).
             unsafe {
                 ptx::tensor::cp_async_bulk_tensor_multicast(
                     data.offset(panel * panel_bytes).in_cluster(),
@@ -100,7 +100,7 @@ where
     }
 }
 
-// SAFETY: each half fills its own part of the pair.
+// SAFETY: each half fills its own part of the pair, and the bytes are those of both (I12).
 unsafe impl<A, B, DA: StageData, DB: StageData> Fills<(DA, DB)> for (A, B)
 where
     A: Fills<DA>,

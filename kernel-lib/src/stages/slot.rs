@@ -160,9 +160,9 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     {
         let _ = thread;
         let (data, full) = (self.data(), self.full());
-        // SAFETY: one thread announces the bytes of this phase and begins exactly the copies that deliver them;
-        // the stage was handed back, so nobody reads it, and its readers ran their proxy fence or were the async
-        // proxy's own.
+        // SAFETY: one thread announces the bytes of this phase and begins exactly the copies that deliver them (I11, I12);
+        // the stage was handed back, so nobody reads it (I13), and its readers ran their proxy fence or were the async
+        // proxy's own (I17). It is the copies' until the phase was observed (I18).
         unsafe {
             ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, Source::BYTES);
             from.begin(data, full);
@@ -187,7 +187,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     {
         let (data, rank) = (self.data(), set.rank());
         each_own::<T>(rank, <R::Data as Elements>::LEN, |index| {
-            // SAFETY: in range, this thread's own element, and the stage is this set's to write.
+            // SAFETY: in range, this thread's own element (I16), and the stage is this set's to write (I13, I14).
             unsafe { write(data.offset(R::Data::byte_offset(index)), value(index)) };
         });
         self.become_state()
@@ -225,7 +225,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             let index = number * chunk;
             let src = source.chunk(from(index), chunk);
             // SAFETY: 16 bytes of the stage, which the swizzle keeps together, and of the array, both on their boundary; the
-            // array is not written during the launch; the chunk is this thread's own until it has waited.
+            // array is not written during the launch (I24); the chunk is this thread's own (I16), and the copies' until it has
+            // waited (I14, I18).
             unsafe { ptx::cp_async::cp_async_cg(data.offset(R::Data::byte_offset(index)), src) };
         });
         ptx::cp_async::commit_group();
@@ -320,7 +321,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         State: HasContents + CopiesLanded + HandsOnTo<R::Drain>,
         R: Ring<Fill = ByThreads>,
     {
-        // SAFETY: the ring's full barrier, which expects one arrival a phase; this stage's, by the slot.
+        // SAFETY: the ring's full barrier, which expects one arrival a phase (I11); this stage's, by the slot, which is consumed (I13).
         unsafe { arrive_for_the_set(set, self.full()) };
         self.hand.settle();
     }
@@ -339,7 +340,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         R::Data: Elements,
     {
         check(index < <R::Data as Elements>::LEN);
-        // SAFETY: in range; the state says that the contents are complete and visible, and that nobody writes.
+        // SAFETY: in range; the state says that the contents are complete and visible, and that nobody writes (I13, I14, I15).
         unsafe { read(self.data().offset(R::Data::byte_offset(index))) }
     }
 
@@ -379,7 +380,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         core::array::from_fn(|i| {
             if i % per_chunk == 0 {
                 let at = self.data().offset(R::Data::byte_offset(index + i as u32));
-                // SAFETY: in range, as in `get`; both orders of elements keep 16 bytes together, aligned.
+                // SAFETY: in range, as in `get` (I13, I14, I15); both orders of elements keep 16 bytes together, aligned.
                 words = unsafe { read_chunk(at) };
             }
             unpack(&words, i % per_chunk)
@@ -402,17 +403,17 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
     {
         if R::PEERS == 1 && T::THREADS == R::Drain::ARRIVALS * WARP {
-            // SAFETY: all lanes of the warp have waited for the stage when one arrives; what the warps of the set have to do with
-            // one another is to arrive all.
+            // SAFETY: all lanes of the warp are here, since whole warps are in the set (I1, I2), and have waited for the stage when one
+            // arrives; what the warps of the set have to do with one another is to arrive all.
             unsafe { ptx::mark::bar_warp_sync(self.empty().raw().into()) };
             if ptx::sreg::laneid() == 0 {
-                // SAFETY: the ring's empty barrier expects one arrival of each warp a phase; this stage's, by the slot.
+                // SAFETY: the ring's empty barrier expects one arrival of each warp a phase (I11); this stage's, by the slot.
                 unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(self.empty()) };
             }
             self.hand.settle();
         } else {
             set.barrier_for(self.empty().raw().into());
-            // SAFETY: the set's barrier stands before.
+            // SAFETY: the set's barrier stands before (I13).
             set.lead(unsafe { self.arrival() });
         }
     }
@@ -432,9 +433,9 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     {
         let _ = thread;
         use ptx::tcgen05::{Group1, commit, commit_multicast};
-        // SAFETY: the empty barrier expects one arrival of each CTA a phase, and the commit makes it, in every CTA that fills
-        // the stage, when every matrix instruction that this thread has issued, those that read the stage included, has
-        // completed.
+        // SAFETY: the empty barrier expects one arrival of each CTA a phase, and the commit makes it (I11), in every CTA that fills
+        // the stage, when every matrix instruction that this thread has issued, those that read the stage included (I14, I19),
+        // has completed (I18). No CTA has ended, since its producer's `finish` waits for these arrivals (I22).
         unsafe {
             if R::PEERS == 1 {
                 commit::<Group1, SharedCta>(self.empty());
@@ -476,8 +477,8 @@ where
             let arrivals = R::Drain::ARRIVALS;
             let mut rank = 0;
             while rank < R::PEERS {
-                // SAFETY: the ring's empty barrier, which expects these arrivals of each CTA a phase. A peer's lies at the same
-                // place, and no CTA has ended, since the exit waits for all.
+                // SAFETY: the ring's empty barrier, which expects these arrivals of each CTA a phase (I11). A peer's lies at the same
+                // place (I7), and no CTA has ended, since the exit waits for all (I22).
                 unsafe {
                     match (R::PEERS, arrivals) {
                         (1, 1) => _ = ptx::mbarrier::arrive::<Release, CtaScope>(empty),

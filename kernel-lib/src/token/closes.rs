@@ -21,7 +21,7 @@ use super::Finished;
     note = "write `exit((proof,))` for one proof, `exit((first, second))` for two, in the order of the fields, and `exit(())` for none"
 )]
 pub unsafe trait Closes<'k, L> {}
-// SAFETY: each place of one tuple has the type of that place in the other, and both have as many.
+// SAFETY: each place of one tuple has the type of that place in the other, and both have as many (I15, I21).
 unsafe impl<'k, L: crate::layout::Layout, P> Closes<'k, L> for P
 where
     P: Places,
@@ -95,7 +95,7 @@ places! {
 )]
 #[doc(hidden)]
 pub unsafe trait StandsFor<Needed> {}
-// SAFETY: one type.
+// SAFETY: one type (I8, I21).
 unsafe impl<T> StandsFor<T> for T {}
 
 /// Seals what nothing implements: a field's tag is the kernel's own type, which could.

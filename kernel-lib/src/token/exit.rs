@@ -26,7 +26,7 @@ impl<L, const THREADS: u32> Joined<'_, L, THREADS> {
     /// Makes the warps whole: lanes that were not elected come early.
     #[inline(always)]
     pub(super) fn gather(&mut self) {
-        // SAFETY: every lane of every warp leaves its role and comes here.
+        // SAFETY: every lane of every warp leaves its role and comes here (I1, I2).
         unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
     }
 }
@@ -47,12 +47,13 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
         if L::CLUSTER != 0 {
             // Peers may still read this CTA's memory (rules F3, D13).
             if L::ARRIVES_ON_CLUSTER {
-                // SAFETY: the barrier that the claim initialised for this; all threads of the CTA are here, and those of its peers
-                // come.
+                // SAFETY: the barrier that the claim initialised for this (I6); all threads of the CTA are here (I1, I2), and those of
+                // its peers come, which is what this waits for (I22).
                 unsafe { crate::cluster::meet_at_the_exit::<L, _>(&mut self) };
             } else {
                 self.gather();
-                // SAFETY: all threads of the CTA are here, and those of its peers come; nothing else arrives on the barrier.
+                // SAFETY: all threads of the CTA are here (I1, I2), and those of its peers come (I22); nothing else arrives on the
+                // barrier.
                 unsafe { crate::cluster::whole_barrier() };
             }
         }
@@ -83,7 +84,7 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
             self.barrier();
         } else {
             self.gather();
-            // SAFETY: all threads of the CTA are here, and those of its peers come; no field arrives on the barrier.
+            // SAFETY: all threads of the CTA are here (I1, I2), and those of its peers come (I22); no field arrives on the barrier.
             unsafe { crate::cluster::whole_barrier() };
         }
         PeersJoined(PhantomData, PhantomData, PhantomData)
@@ -130,7 +131,7 @@ impl<Tag> Finished<'_, Tag> {
     note = "pass what the producer's `finish(&mut t)` and then what the consumer's `finish(&mut wg)` returns"
 )]
 pub unsafe trait ProofOf<'k, End>: sealed::Sealed {}
-// SAFETY: the type itself.
+// SAFETY: the type itself, of this run, of that end (I3, I8, I21).
 #[diagnostic::do_not_recommend]
 unsafe impl<'k, End> ProofOf<'k, End> for Finished<'k, End> {}
 
@@ -139,7 +140,8 @@ impl<Tag> crate::layout::Proof for Finished<'_, Tag> {
 }
 
 impl<Tag> sealed::Sealed for Finished<'_, Tag> {}
-// SAFETY: no data; its truth does not depend on the thread once a barrier has joined the role.
+// SAFETY: no data; its truth does not depend on the thread once a barrier has joined the role, and nobody acts on it before that
+// (I5).
 unsafe impl<Tag> RoleReturn for Finished<'_, Tag> {
     #[inline(always)]
     unsafe fn conjure() -> Self {

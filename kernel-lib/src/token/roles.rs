@@ -56,7 +56,7 @@ pub unsafe trait RoleReturn: sealed::Sealed {
 macro_rules! role_returns {
     ($(($($t:ident),*))*) => {$(
         impl<$($t: RoleReturn),*> sealed::Sealed for ($($t,)*) {}
-        // SAFETY: holds nothing but proofs.
+        // SAFETY: holds nothing but proofs (I5).
         unsafe impl<$($t: RoleReturn),*> RoleReturn for ($($t,)*) {
             #[inline(always)]
             unsafe fn conjure() -> Self {
@@ -210,16 +210,16 @@ macro_rules! roles {
                     if warp < ends[$index] {
                         // SAFETY: each thread comes to one arm, once, and the tuple is used no more.
                         let role = unsafe { core::ptr::read(&raw const roles.$field) };
-                        // SAFETY: exactly the threads of the role come here, once each.
+                        // SAFETY: exactly the threads of the role come here, once each, by the chain of comparisons (I1, I2).
                         let proof = unsafe { role.run() };
                         core::mem::forget(proof);
                     } else
                 )* {
-                    // SAFETY: the roles' warps are those of the CTA, by the bound on them, and no other is launched.
+                    // SAFETY: the roles' warps are those of the CTA, by the bound on them (I1), and no other is launched (I27).
                     unsafe { core::hint::unreachable_unchecked() }
                 }
                 // SAFETY: what takes the proofs either is the CTA's end, to which all roles belong, or stands behind
-                // `Joined`'s barrier.
+                // `Joined`'s barrier (I5).
                 unsafe { ($($role::Return::conjure(),)*) }
             }
         }
@@ -255,13 +255,13 @@ impl<'k, R: RolePosition> Warp<'k, R> {
         F: FnOnce(Thread<'k, R>) -> T + Send + 'k, // A9: the thread owns what it uses; move it in
         T: RoleReturn,
     {
-        // SAFETY: the warp's token says that all its lanes are here.
+        // SAFETY: the warp's token says that all its lanes are here (I1, I2).
         if unsafe { ptx::warp::elect_sync(u32::MAX) } {
             core::mem::forget(body(Thread(PhantomData, PhantomData, PhantomData)));
         } else {
             core::mem::forget(body);
         }
-        // SAFETY: the role that returns the proof has ended when `body` has, in the elected lane.
+        // SAFETY: the role that returns the proof has ended when `body` has, in the elected lane; nobody acts on it before (I5).
         unsafe { T::conjure() }
     }
 }

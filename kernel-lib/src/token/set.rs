@@ -82,7 +82,7 @@ pub trait FourWarps: Set {}
 )]
 pub unsafe trait SameSet<S>: Set {}
 
-// SAFETY: one type, one set.
+// SAFETY: one type names one set of threads (I1); so an end is used, and a group awaited, by the set that has it (I9, I19).
 unsafe impl<S: Set> SameSet<S> for S {}
 
 impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
@@ -93,7 +93,7 @@ impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
     }
     #[inline(always)]
     fn barrier(&mut self) {
-        // SAFETY: the token stands for all threads of the CTA, each of which is at this call; barrier 0 is the
+        // SAFETY: the token stands for all threads of the CTA (I1), each of which is at this call (I2); barrier 0 is the
         // CTA's own (roles use 1 and up).
         unsafe { ptx::barrier::bar_sync(0) }
     }
@@ -124,8 +124,8 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     #[inline(always)]
     fn barrier(&mut self) {
         self.gather();
-        // SAFETY: every role has ended or ends, so all threads come here, and their warps are whole; nobody uses the CTA's own
-        // barrier otherwise.
+        // SAFETY: every role has ended or ends, so all threads come here (I1, I2), and their warps are whole; nobody uses the CTA's
+        // own barrier otherwise.
         unsafe { ptx::barrier::bar_sync(0) }
     }
 }
@@ -158,7 +158,7 @@ impl<R: RolePosition> Set for Warpgroup<'_, R> {
     }
     #[inline(always)]
     fn barrier(&mut self) {
-        // SAFETY: the token stands for the 128 threads of the role, each of which is at this call; the number
+        // SAFETY: the token stands for the 128 threads of the role (I1), each of which is at this call (I2); the number
         // belongs to the role's position alone.
         unsafe { ptx::barrier::bar_sync_count(1 + R::INDEX, Self::THREADS) }
     }
@@ -189,7 +189,7 @@ impl<R: RolePosition> Set for Warp<'_, R> {
     }
     #[inline(always)]
     fn barrier(&mut self) {
-        // SAFETY: the token stands for the 32 lanes of the warp, each of which is at this call.
+        // SAFETY: the token stands for the 32 lanes of the warp (I1), each of which is at this call (I2).
         unsafe { ptx::barrier::bar_warp_sync(u32::MAX) }
     }
 }

@@ -256,7 +256,7 @@ unsafe impl<S: Set, A: ReadTogether<S>, B: ReadTogether<S>> ReadTogether<S> for 
     }
 }
 
-// SAFETY: it comes into a group beside a stage only.
+// SAFETY: it comes into a group beside a stage only, because `commit_group` alone puts it there (I15).
 unsafe impl<E: Element, S: Set, const STEPS: usize> ReadTogether<S>
     for Fragment<E, S, STEPS, ReadByWgmma>
 {
@@ -371,7 +371,8 @@ impl<S: Set, I: Kind, A: ReadTogether<S>, B> Waits<S, 1> for InGroups<I, (A, B)>
     type Done = A::Ended;
     #[inline(always)]
     unsafe fn split(self) -> (Self::Rest, Self::Done) {
-        // SAFETY: the caller's promise; the newest group is B.
+        // SAFETY: the caller's promise; the newest group is B: the type lists the groups as they were made, and nobody else makes such a
+        // type (I15, I18).
         (InGroups { groups: (self.groups.1,), kind: PhantomData }, unsafe { self.groups.0.ended() })
     }
 }
@@ -381,7 +382,7 @@ impl<S: Set, I: Kind, A: ReadTogether<S>, B, C> Waits<S, 2> for InGroups<I, (A, 
     type Done = A::Ended;
     #[inline(always)]
     unsafe fn split(self) -> (Self::Rest, Self::Done) {
-        // SAFETY: the caller's promise; the newest groups are B and C.
+        // SAFETY: the caller's promise; the newest groups are B and C, as above (I15, I18).
         (InGroups { groups: (self.groups.1, self.groups.2), kind: PhantomData }, unsafe {
             self.groups.0.ended()
         })

@@ -253,8 +253,8 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     {
         let _ = warpgroup;
         let stage = stage.slot();
-        // SAFETY: as in `Product::mma_async`; these registers are the instructions' since the fence too, and come back behind the
-        // wait that covers the group, or not at all.
+        // SAFETY: as in `Product::mma_async` (I1, I2, I13, I17, I18); these registers are the instructions' since the fence too (I14),
+        // and come back behind the wait that covers the group, or not at all (I20).
         product.values = unsafe {
             <O::Ring as Ring>::Data::issue(
                 product.values,
@@ -265,7 +265,7 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
         };
         product.started = true;
         let a = self.become_state();
-        // SAFETY: just issued.
+        // SAFETY: just issued, into the product's registers (I14).
         let flight = |flight: Flight| unsafe { flight.open() }.reading(a);
         (product.become_state(flight), stage.become_state())
     }
