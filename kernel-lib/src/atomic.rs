@@ -252,6 +252,12 @@ impl<T, S> Atomic<'_, T, S> {
     pub(crate) unsafe fn from_raw(address: u64) -> Self {
         Atomic { address, brand: PhantomData, types: PhantomData }
     }
+
+    /// The address.
+    #[inline(always)]
+    pub(crate) fn raw(&self) -> u64 {
+        self.address
+    }
 }
 
 impl<'k, T: Element, S: Scope> Atomic<'k, T, S> {

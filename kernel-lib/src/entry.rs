@@ -2,10 +2,14 @@
 
 use crate::layout::Layout;
 use crate::require;
-use crate::token::{Cta, RootToken, sealed};
+use crate::token::{Cta, RootToken};
 
 /// The library that the macros name through `$crate`: `::core` may be another crate where they are used.
 pub use ::core;
+
+mod sealed {
+    pub trait Sealed {}
+}
 
 /// What the root token of a kernel says of its launches: a function that takes the token, whatever its lifetime.
 #[diagnostic::on_unimplemented(
@@ -51,7 +55,10 @@ pub const fn one_if_any(cluster: u32) -> u32 {
 pub const fn in_order<const N: usize>(indices: [usize; N]) {
     let mut i = 0;
     while i < N {
-        require(indices[i] == i, "a parameter or a field has another number than its place");
+        require(
+            indices[i] == i,
+            "rule G6: a parameter or a field has another number than its place: leave the numbers to `#[baton::kernel]` and `shared!`",
+        );
         i += 1;
     }
 }

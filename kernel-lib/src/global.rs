@@ -495,6 +495,11 @@ impl<T> TileAt<T> {
 ///
 /// # Safety
 /// `Abi` has the size and alignment that the host's `KernelParam` of the type pushes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not one of the library's kernel parameters",
+    note = "rule G6: what the host passes and what the entry reads have the same bytes, which the library says of its own parameters alone",
+    note = "take numbers, `ReadOnly<T>`, `GlobalPtr<T>`, `TensorMap<Tile>` or a protocol"
+)]
 #[doc(hidden)]
 pub unsafe trait ReceiveParam: Sized {
     /// What stands in the parameter list.

@@ -56,6 +56,7 @@
 //! # Where to look
 //! - [`path`]: what must stand between two accesses, the table of crossings, and which states of a region allow what.
 //! - [`mnemonics`]: from a PTX instruction to what issues it.
+//! - [`same`]: what decides about a collective is one value for its set, which the builder checks; how to say what it cannot see.
 //! - [`protocol`]: ready hand-overs between CTAs; [`cluster`], [`relay`]: those of a cluster; [`takeover`]: who does which tile.
 //!
 //! # Layers
@@ -103,6 +104,7 @@ pub mod print;
 pub mod protocol;
 pub mod ptx;
 pub mod relay;
+pub mod same;
 pub mod scope;
 pub mod sem;
 mod shared_access;
@@ -135,6 +137,7 @@ pub mod prelude {
     pub use crate::float::{bf16, f16};
     pub use crate::global::{GlobalPtr, ReadOnly, TensorMap};
     pub use crate::layout::NoShared;
+    pub use crate::same::same;
     pub use crate::scope::{Cluster, Gpu, Sys};
     pub use crate::stages::{ByBulk, ByMma, ByThreads, ByWgmma, Stages};
     pub use crate::staging::Staging;

@@ -137,8 +137,25 @@ pub enum Released {}
 /// What this module says of a state, and of a way, nobody else says: the table at the end of the file is all there is (I15). Which
 /// fence leads from one way to another follows from it (I17).
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not a state of a region",
+        label = "not one of the library's states",
+        note = "rules A9, B1 and B6: what has happened to a region is what the library's own methods did to it, and a fact about a state is \
+                a row of the table in `baton::path`",
+        note = "take the library's states, and bring a region into the one that you need by the methods that lead there"
+    )]
     pub trait State {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's ways to fill or to drain a region",
+        note = "rules B1 and B2: what must stand between two ways is a row of the table in `baton::path`, and no other crate adds one",
+        note = "take `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
+    )]
     pub trait Way {}
+    #[diagnostic::on_unimplemented(
+        message = "this tensor map is not one that may load into the ring `{Tag}`: it is `{Self}`",
+        note = "rule B5: one ring's producing end says when all loads through the map have completed",
+        note = "call `.wait_loads(&mut t, &mut loads)` before the map serves another ring"
+    )]
     pub trait LoadsInto<Tag> {}
 }
 
@@ -146,8 +163,9 @@ mod sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a state of a region",
     label = "not one of the library's states",
-    note = "what has happened to a region is what the library's own methods did to it: a fact about a state is a row of the table in \
-            `baton::path`, and no other crate adds a state or a row"
+    note = "rules A9, B1 and B6: what has happened to a region is what the library's own methods did to it, and a fact about a state is a row \
+            of the table in `baton::path`",
+    note = "take the library's states, and bring a region into the one that you need by the methods that lead there"
 )]
 pub trait State: sealed::State {}
 
@@ -155,8 +173,9 @@ pub trait State: sealed::State {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to fill or to drain a region",
     label = "not one of the library's ways",
-    note = "what must stand between two ways to reach a region is a row of the table in `baton::path`, and no other crate adds a way: take \
-            `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
+    note = "rules B1, B2 and D6: what must stand between two ways to reach a region is a row of the table in `baton::path`, and no other \
+            crate adds a way",
+    note = "take `ByThreads`, `ByBulk`, `ByMma`, `ByPairMma` or `ByWgmma`"
 )]
 pub trait Way: sealed::Way + 'static {}
 

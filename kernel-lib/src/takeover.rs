@@ -176,6 +176,12 @@ pub trait Followers<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTA
 }
 
 /// Makes the followers of the takeover at an address: for each tuple, and not for a tuple of another takeover's.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tuple of the {FOLLOWERS} followers of this takeover",
+    note = "rule C9: each answer is handed back by as many arrivals as the field `Takeover<DEPTH, FOLLOWERS>` says, and the takeover makes the \
+            followers that arrive",
+    note = "take a tuple of that many from `split` (one to four), and let each set of threads that needs the tiles have one"
+)]
 pub(crate) trait At<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> {
     /// # Safety
     /// 1. `base` is the place of the field `Tag`, claimed, and this is called once in each thread.

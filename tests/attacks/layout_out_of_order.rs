@@ -14,4 +14,16 @@ baton::__baton_layout! {
     0 second: Exchange<u32, 64>, "" [] { [] [] [] };
 }
 
+#[baton::kernel(threads = 32)]
+fn overlapping(cta: Cta<'_, Overlapping, 32>) -> Exit<'_> {
+    let (cta, _) = cta.claim();
+    cta.join().exit(())
+}
+
+#[baton::kernel(threads = 32)]
+fn exchanged(cta: Cta<'_, Exchanged, 32>) -> Exit<'_> {
+    let (cta, _) = cta.claim();
+    cta.join().exit(())
+}
+
 fn main() {}

@@ -131,7 +131,7 @@ fn each_type_is_that_of_the_place_where_it_is_written() {
         run.leaves(91, |out| names::run(out));
         run.leaves(92, |out| names::body(out));
 
-        run.leaves(32, |out| generic::call_unused(out));
+        run.leaves(32, generic::call_unused);
         let (first, second) = functions::calls();
         run.leaves(441, first);
         run.leaves(8, second);

@@ -270,7 +270,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         T: SameSet<S>,
         State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
     {
-        warpgroup.barrier();
+        warpgroup.barrier_for(self.next.raw().into());
         // SAFETY: the set's barrier stands before (I13).
         warpgroup.lead(unsafe { self.arrival() });
     }

@@ -140,7 +140,7 @@ impl<T: Element, S: Scope, C: Set, State> Contribution<T, S, C, State> {
         // SAFETY: the host passes one word (I24).
         let counter: Word<S> = unsafe { self.whole.word(0) };
         let mut is_last = false;
-        set.barrier();
+        set.barrier_for(counter.raw());
         set.lead(|| is_last = counter.fetch_add::<M>(1).value() == self.arrivals - 1);
         Arrival { whole: self.whole, is_last, types: PhantomData, stays: PhantomData }
     }

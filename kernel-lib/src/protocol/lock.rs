@@ -92,7 +92,7 @@ impl<T: Element, S: Scope> SpinLock<T, S> {
                 while word.load::<Relaxed>().value() != 0 {}
             }
         });
-        set.barrier();
+        set.barrier_for(word.raw());
         self.held()
     }
 
@@ -150,7 +150,7 @@ impl<T: Element, S: Scope> TicketLock<T, S> {
             ticket = tickets.fetch_add::<Relaxed>(1).value();
             while serving.load::<Acquire>().value() != ticket {}
         });
-        set.barrier();
+        set.barrier_for(serving.raw());
         let next = UnlockTicket { serving, ticket, hand: Hand::new() };
         // SAFETY: (1) the parameter's array (I24); (2) a ticket is one set's, and is served until that set serves the next
         // (I13); (3) as for `SpinLock` (I25).

@@ -86,7 +86,7 @@ impl<T: Element, S: Scope> RwLock<T, S> {
                 while word.load::<Relaxed>().value() & WRITER != 0 {}
             }
         });
-        set.barrier();
+        set.barrier_for(word.raw());
         let next = UnlockRead { word, hand: Hand::new() };
         // SAFETY: (1) the parameter's array (I24); (2) no writer gets in while a reader is counted (I13); (3) the leader acquired
         // what the last writer released, and the set's barrier passed it on (I25).
@@ -109,7 +109,7 @@ impl<T: Element, S: Scope> RwLock<T, S> {
                 while word.load::<Relaxed>().value() != 0 {}
             }
         });
-        set.barrier();
+        set.barrier_for(word.raw());
         let next = UnlockWrite { word, hand: Hand::new() };
         // SAFETY: (1) the parameter's array (I24); (2) the word was 0, so nobody holds it, and is WRITER until it is handed on (I13);
         // (3) the leader acquired what the last writer and every reader since released, and the set's barrier passed it on (I25).

@@ -74,7 +74,7 @@ impl<T: Element, S: Scope> Semaphore<T, S> {
         let word = unsafe { self.0.word(tile) };
         let turn = sreg::ctaid_z();
         set.lead(|| while word.load::<Acquire>().value() != turn {});
-        set.barrier();
+        set.barrier_for(word.raw());
         let len = self.0.len / tiles;
         let data = self.0.data + tile * len * size_of::<T>() as u64;
         let next = Pass { word, turn, hand: Hand::new() };

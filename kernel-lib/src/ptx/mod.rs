@@ -16,6 +16,8 @@
 //! - Collectives (everything that threads must execute together) are never `pure`. Right before each
 //!   stands `anchor`, which keeps LLVM from cloning it into two arms of a branch, and in its text the
 //!   line `//@baton collective …`, by which the builder checks in the PTX that this held.
+//! - Where a product of `wgmma` is handed to the instructions, and where a wait gives it back, `//@baton handed …` and
+//!   `//@baton settled …` name its registers: the builder checks that the one leads to the other on every way.
 //!
 //! # Qualifiers
 //! What a function says of its ISA version and target goes for the form as such. Wherever they stand,
@@ -253,6 +255,7 @@ pub mod fence;
 #[doc = include_str!("forms.md")]
 pub mod forms {}
 pub mod ld;
+pub(crate) mod mark;
 pub mod matrix;
 pub mod mbarrier;
 pub mod multimem;

@@ -405,14 +405,14 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         if R::PEERS == 1 && T::THREADS == R::Drain::ARRIVALS * WARP {
             // SAFETY: all lanes of the warp are here, since whole warps are in the set (I1, I2), and have waited for the stage when one
             // arrives; what the warps of the set have to do with one another is to arrive all.
-            unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
+            unsafe { ptx::mark::bar_warp_sync(self.empty().raw().into()) };
             if ptx::sreg::laneid() == 0 {
                 // SAFETY: the ring's empty barrier expects one arrival of each warp a phase (I11); this stage's, by the slot.
                 unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(self.empty()) };
             }
             self.hand.settle();
         } else {
-            set.barrier();
+            set.barrier_for(self.empty().raw().into());
             // SAFETY: the set's barrier stands before (I13).
             set.lead(unsafe { self.arrival() });
         }

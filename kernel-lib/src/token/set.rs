@@ -31,9 +31,19 @@ pub trait Set: Acts {
 }
 
 /// What the operations of the library do with a set.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a set of threads that the library knows",
+    label = "not a token",
+    note = "rules F1 and C9: a token stands for threads because the library made it for them, and barriers count as many as it says",
+    note = "take the tokens that the kernel and its roles receive: `Cta`, `Warpgroup`, `Warp` and `Thread`"
+)]
 pub(crate) trait Acts {
     /// Runs `action` in the set's leader alone.
     fn lead(&mut self, action: impl FnOnce());
+    /// The set's barrier, before or behind what its leader does at the address `one` for all: the builder checks that this is one
+    /// value for the set.
+    #[doc(hidden)]
+    fn barrier_for(&mut self, one: u64);
     /// The set's barrier, which also says whether some thread of the set passes `true`: the same answer for all.
     fn barrier_any(&mut self, vote: bool) -> bool;
 }
@@ -90,6 +100,11 @@ impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
 }
 impl<L, const THREADS: u32> Acts for Cta<'_, L, THREADS> {
     #[inline(always)]
+    fn barrier_for(&mut self, one: u64) {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::mark::bar_sync(0, one) }
+    }
+    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
@@ -115,6 +130,12 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     }
 }
 impl<L, const THREADS: u32> Acts for Joined<'_, L, THREADS> {
+    #[inline(always)]
+    fn barrier_for(&mut self, one: u64) {
+        self.gather();
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::mark::bar_sync(0, one) }
+    }
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         // The action may wait for what a thread holds that is still in its role: all of them have to be here first.
@@ -144,6 +165,11 @@ impl<R: RolePosition> Set for Warpgroup<'_, R> {
 }
 impl<R: RolePosition> Acts for Warpgroup<'_, R> {
     #[inline(always)]
+    fn barrier_for(&mut self, one: u64) {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::mark::bar_sync_count(1 + R::INDEX, Self::THREADS, one) }
+    }
+    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
@@ -169,6 +195,11 @@ impl<R: RolePosition> Set for Warp<'_, R> {
 }
 impl<R: RolePosition> Acts for Warp<'_, R> {
     #[inline(always)]
+    fn barrier_for(&mut self, one: u64) {
+        // SAFETY: as in `barrier`.
+        unsafe { ptx::mark::bar_warp_sync(one) }
+    }
+    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         // By the register that says it: then ptxas knows that it is one lane, and does not gather the additions of several.
         lead_a_warp(ptx::sreg::laneid(), action)
@@ -192,6 +223,8 @@ impl<R: RolePosition> Set for Thread<'_, R> {
     fn barrier(&mut self) {}
 }
 impl<R: RolePosition> Acts for Thread<'_, R> {
+    #[inline(always)]
+    fn barrier_for(&mut self, _one: u64) {}
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         action()

@@ -15,9 +15,29 @@ use crate::token::{Marks, SameSet, Set};
 
 /// Seals the kinds of instructions, and what may be under way: a product's type is what the library's own methods made it.
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's kinds of `wgmma` instructions",
+        note = "rule E1: which instructions follow each other without a fence is what the hardware says of their types",
+        note = "take the product and the stage that `mma_async` returns"
+    )]
     pub trait Kind {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not what the library says to be under way",
+        note = "rules E2 and E3: what instructions under way use is in the product's type because `mma_async` put it there",
+        note = "take the product that `mma_async` and `commit_group` return"
+    )]
     pub trait Flight {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` does not say what a product of `wgmma` has under way",
+        note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
+        note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
+    )]
     pub trait Groups {}
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` does not say what a product of `wgmma` has under way",
+        note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
+        note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
+    )]
     pub trait Fragments {}
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use baton_ptx::Module;
 
 use crate::cargo::{self, Cargo, Package};
-use crate::check::check;
+use crate::check::{Finding, Severity, check};
 use crate::environment::Environment;
 use crate::post;
 use crate::provision::cuda::Tool;
@@ -45,6 +45,8 @@ pub enum Progress<'a> {
     },
     /// Something is missing that is not needed.
     Without(&'a str),
+    /// Something in the PTX may be wrong.
+    Warning(&'a Finding),
 }
 
 impl fmt::Display for Progress<'_> {
@@ -55,6 +57,7 @@ impl fmt::Display for Progress<'_> {
             Self::Checking { package, arch } => write!(f, "checking {package} for {arch}"),
             Self::Assembling { package, arch } => write!(f, "assembling {package} for {arch}"),
             Self::Without(what) => f.write_str(what),
+            Self::Warning(finding) => write!(f, "{finding}"),
         }
     }
 }
@@ -87,6 +90,17 @@ impl Ptxas {
     }
 }
 
+/// What becomes of a kernel that a check finds fault with, and of what the compiler says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Faults {
+    /// The build fails, and the compiler speaks to the terminal.
+    #[default]
+    Refuse,
+    /// The PTX is written all the same: the findings are those of [`Kernel::findings`], and the compiler's words are in
+    /// [`Error::Compile`]. For who builds many kernels at once, of which some are wrong.
+    Collect,
+}
+
 /// Builds one kernel crate. See the [crate's documentation](crate).
 #[must_use = "nothing is built before `build` is called"]
 pub struct Builder<'a> {
@@ -96,6 +110,7 @@ pub struct Builder<'a> {
     out_dir: Option<PathBuf>,
     target_dir: Option<PathBuf>,
     ptxas: Option<Ptxas>,
+    faults: Faults,
     env: Environment,
     progress: Box<dyn FnMut(&Progress<'_>) + 'a>,
 }
@@ -111,6 +126,7 @@ impl<'a> Builder<'a> {
             out_dir: None,
             target_dir: None,
             ptxas: None,
+            faults: Faults::Refuse,
             env: Environment::of_process(),
             progress: Box::new(|_| {}),
         }
@@ -151,6 +167,12 @@ impl<'a> Builder<'a> {
     /// Whether ptxas runs; `BATON_PTXAS` decides if nothing is said.
     pub fn ptxas(mut self, ptxas: Ptxas) -> Self {
         self.ptxas = Some(ptxas);
+        self
+    }
+
+    /// Whether a kernel with findings fails the build.
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
         self
     }
 
@@ -228,10 +250,14 @@ impl<'a> Builder<'a> {
                 &self.features,
                 &sources,
                 &target_dir,
+                self.faults,
             )?;
             watched.extend(compiled.sources);
             (self.progress)(&Progress::Checking { package: name, arch });
-            let finished = finish(&compiled.text, &package, arch, &roots)?;
+            let finished = finish(&compiled.text, &package, arch, &roots, self.faults)?;
+            for warning in &finished.warnings {
+                (self.progress)(&Progress::Warning(warning));
+            }
             let files = Files::new(&out_dir, &package.library, arch);
             files.write(&finished)?;
             let mut usage = None;
@@ -251,7 +277,11 @@ impl<'a> Builder<'a> {
         };
         write(&output.image, &image::expression(&output))?;
         if build_script.is_some() {
-            tell_cargo(watched, &package, &store, without.as_deref())?;
+            tell_cargo(watched, &package, &store)?;
+            let warnings = output.binaries.iter().flat_map(|binary| &binary.warnings);
+            for warning in without.into_iter().chain(warnings.map(ToString::to_string)) {
+                println!("cargo::warning={}", warning.replace('\n', "; "));
+            }
         }
         Ok(output)
     }
@@ -329,12 +359,14 @@ struct Finished {
     text: String,
     lines: baton_ptx::lines::LineTable,
     entries: Vec<Entry>,
+    warnings: Vec<Finding>,
 }
 
 /// An entry point, before ptxas has seen it.
 struct Entry {
     name: String,
     declared: Option<Declared>,
+    findings: Vec<Finding>,
 }
 
 fn finish(
@@ -342,6 +374,7 @@ fn finish(
     package: &Package,
     arch: Arch,
     roots: &post::Roots,
+    faults: Faults,
 ) -> Result<Finished, Error> {
     let wrong = |message| Error::Ptx { package: package.name.clone(), arch, message };
     let name = format!("{}.{arch}.ptx", package.library);
@@ -349,17 +382,22 @@ fn finish(
     let module = Module::parse(&processed.text, &name)
         .map_err(|error| wrong(format!("after post-processing: {error}")))?;
     let findings = check(&module, &processed.lines, &processed.annotations, arch);
-    if !findings.is_empty() {
+    let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
+    if faults == Faults::Refuse && refused {
         return Err(Error::Checks { package: package.name.clone(), arch, findings });
     }
+    let (warnings, findings): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|finding| finding.severity == Severity::Warning);
     let entries = module.functions.iter().filter(|function| {
         function.kind == baton_ptx::FunctionKind::Entry && function.body.is_some()
     });
     let entry = |function: &baton_ptx::Function| {
         let mut annotated = processed.annotations.kernels.iter();
         let declared = annotated.find(|kernel| *kernel.name == *function.name);
+        let its = findings.iter().filter(|finding| concerns(finding, &module, function));
         Entry {
             name: function.name.to_string(),
+            findings: its.cloned().collect(),
             declared: declared.map(|kernel| Declared {
                 threads: kernel.threads,
                 cluster: kernel.cluster,
@@ -372,7 +410,48 @@ fn finish(
         entries: entries.map(entry).collect(),
         text: processed.text,
         lines: processed.lines,
+        warnings,
     })
+}
+
+/// Whether a finding is about a kernel: its line stands in it, or in a function that is not a kernel and that it may call.
+/// What has no line names the kernel, or is about all of them.
+fn concerns(finding: &Finding, module: &Module, kernel: &baton_ptx::Function) -> bool {
+    let Some(line) = finding.ptx_line else {
+        let named = |name: &str| finding.message.contains(&format!("`{name}`"));
+        let entries = module.functions.iter().filter(|f| f.kind == baton_ptx::FunctionKind::Entry);
+        return named(&kernel.name) || !entries.into_iter().any(|entry| named(&entry.name));
+    };
+    let bodies = module.functions.iter().filter(|function| function.body.is_some());
+    let holder = bodies.filter(|function| function.line <= line).max_by_key(|f| f.line);
+    match holder {
+        Some(holder) if holder.kind == baton_ptx::FunctionKind::Entry => holder.name == kernel.name,
+        Some(holder) => calls(module, kernel).contains(&&*holder.name),
+        None => true,
+    }
+}
+
+/// The functions that a kernel may reach by name.
+fn calls<'a>(module: &'a Module, kernel: &'a baton_ptx::Function) -> Vec<&'a str> {
+    let mut found: Vec<&str> = vec![&kernel.name];
+    let mut at = 0;
+    while let Some(&name) = found.get(at) {
+        let body = module.function(name).and_then(|function| function.body.as_ref());
+        for instruction in body.into_iter().flat_map(|body| &body.instructions) {
+            let text = module.text(instruction);
+            if text.starts_with("call") {
+                let named = |f: &&baton_ptx::Function| {
+                    text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
+                        .any(|word| *word == *f.name)
+                };
+                let callees = module.functions.iter().filter(named).map(|f| &*f.name);
+                let new: Vec<_> = callees.filter(|callee| !found.contains(callee)).collect();
+                found.extend(new);
+            }
+        }
+        at += 1;
+    }
+    found
 }
 
 /// The files of one target.
@@ -427,6 +506,7 @@ impl Files {
         let kernel = |entry: Entry| Kernel {
             usage: usage.as_ref().map(|usage| usage.get(&entry.name).copied().unwrap_or_default()),
             declared: entry.declared,
+            findings: entry.findings,
             name: entry.name,
         };
         Binary {
@@ -435,6 +515,7 @@ impl Files {
             lines: self.lines,
             cubin: usage.is_some().then_some(self.cubin),
             kernels: finished.entries.into_iter().map(kernel).collect(),
+            warnings: finished.warnings,
         }
     }
 }
@@ -448,12 +529,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Which files and variables the result depends on.
-fn tell_cargo(
-    sources: Vec<PathBuf>,
-    package: &Package,
-    store: &Store,
-    without: Option<&str>,
-) -> Result<(), Error> {
+fn tell_cargo(sources: Vec<PathBuf>, package: &Package, store: &Store) -> Result<(), Error> {
     let mut watched = std::collections::BTreeSet::new();
     for source in &sources {
         // The manifest that the source belongs to is the nearest one above it.
@@ -479,9 +555,6 @@ fn tell_cargo(
         "CUDA_PATH",
     ] {
         println!("cargo::rerun-if-env-changed={name}");
-    }
-    if let Some(note) = without {
-        println!("cargo::warning={}", note.replace('\n', "; "));
     }
     Ok(())
 }
@@ -519,6 +592,8 @@ pub struct Binary {
     pub cubin: Option<PathBuf>,
     /// The entry points.
     pub kernels: Vec<Kernel>,
+    /// What may be wrong with them.
+    pub warnings: Vec<Finding>,
 }
 
 /// How an entry point is launched, by `#[baton::kernel]` and the compiled parameters.
@@ -543,6 +618,8 @@ pub struct Kernel {
     pub declared: Option<Declared>,
     /// What ptxas says, if it was there.
     pub usage: Option<Usage>,
+    /// What is wrong with it; nothing unless the build was to collect that ([`Faults::Collect`]).
+    pub findings: Vec<Finding>,
 }
 
 #[cfg(test)]
@@ -566,7 +643,8 @@ mod tests {
         let source = include_str!("../tests/data/copied_barrier.rs");
         let call = source.lines().position(|line| line == "    bar_sync();").unwrap() as u32 + 1;
         let roots = [(PathBuf::from("/"), "")];
-        let Err(Error::Checks { findings, .. }) = finish(COPIED, &package(), Arch::Sm90a, &roots)
+        let Err(Error::Checks { findings, .. }) =
+            finish(COPIED, &package(), Arch::Sm90a, &roots, Faults::Refuse)
         else {
             panic!("the copy was not seen")
         };
@@ -577,9 +655,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_found_stands_with_its_kernel_where_it_is_collected() {
+        let other = "\n.visible .entry other()\n{\n\tret;\n}\n";
+        let at = COPIED.find("\t.section").unwrap_or(COPIED.len());
+        let text = format!("{}{other}{}", &COPIED[..at], &COPIED[at..]);
+        let finished = finish(&text, &package(), Arch::Sm90a, &[], Faults::Collect).unwrap();
+        let counts: Vec<_> =
+            finished.entries.iter().map(|e| (e.name == "other", e.findings.len())).collect();
+        assert!(counts.contains(&(true, 0)) && counts.contains(&(false, 1)), "{counts:?}");
+    }
+
+    #[test]
     fn text_that_is_no_ptx_is_an_error_with_its_place() {
         let broken = COPIED.replace("setp.ge.u32", "setp.ge.u32 ]");
-        let error = finish(&broken, &package(), Arch::Sm90a, &[]).err().unwrap().to_string();
+        let error = finish(&broken, &package(), Arch::Sm90a, &[], Faults::Refuse)
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("`copied` for sm_90a"), "{error}");
         let line = COPIED.lines().position(|line| line.contains("setp.ge")).unwrap() + 1;
         assert!(error.contains(&format!(":{line}:")), "{error}");
@@ -588,10 +680,16 @@ mod tests {
     #[test]
     fn text_that_ends_anywhere_is_no_reason_to_panic() {
         for end in 0..COPIED.len() {
-            let _ = finish(&COPIED[..end], &package(), Arch::Sm90a, &[]);
+            let _ = finish(&COPIED[..end], &package(), Arch::Sm90a, &[], Faults::Refuse);
         }
         for line in COPIED.lines().filter(|line| line.starts_with(".b")) {
-            let _ = finish(&COPIED.replace(line, ".b8 255"), &package(), Arch::Sm90a, &[]);
+            let _ = finish(
+                &COPIED.replace(line, ".b8 255"),
+                &package(),
+                Arch::Sm90a,
+                &[],
+                Faults::Refuse,
+            );
         }
     }
 

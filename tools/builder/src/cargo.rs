@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::{Environment, failure};
 use crate::provision::rust_src::RustSrc;
 use crate::toolchain::Toolchain;
-use crate::{Arch, Error};
+use crate::{Arch, Error, Faults};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
@@ -120,6 +120,7 @@ impl Cargo<'_> {
         features: &[String],
         sources: &RustSrc,
         target_dir: &Path,
+        faults: Faults,
     ) -> Result<Compiled, Error> {
         // The compiler writes the PTX to a place that cargo does not guard.
         let folder = target_dir.join("ptx");
@@ -133,11 +134,11 @@ impl Cargo<'_> {
         (&package.manifest, features).hash(&mut build);
         let build = build.finish();
         let ptx = folder.join(format!("{}.{arch}.{build:016x}.raw.ptx", package.library));
-        self.rustc(package, arch, features, sources, target_dir, &ptx)?;
+        self.rustc(package, arch, features, sources, target_dir, &ptx, faults)?;
         if !ptx.is_file() {
             // Cargo thinks that nothing has changed, but somebody has removed the file.
             self.clean(package, target_dir)?;
-            self.rustc(package, arch, features, sources, target_dir, &ptx)?;
+            self.rustc(package, arch, features, sources, target_dir, &ptx, faults)?;
         }
         let text = fs::read_to_string(&ptx).map_err(Error::io("read the compiler's PTX", &ptx))?;
         let dep_info =
@@ -167,6 +168,7 @@ impl Cargo<'_> {
         })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "what cargo is to be told, passed on once")]
     fn rustc(
         &self,
         package: &Package,
@@ -175,6 +177,7 @@ impl Cargo<'_> {
         sources: &RustSrc,
         target_dir: &Path,
         ptx: &Path,
+        faults: Faults,
     ) -> Result<(), Error> {
         let dir = package.manifest.parent().unwrap_or(&package.manifest);
         let mut command = self.command(dir);
@@ -210,11 +213,21 @@ impl Cargo<'_> {
         let mut emit = OsString::from("--emit=asm=");
         emit.push(ptx);
         command.arg("--").arg(format!("-Ctarget-cpu={arch}")).arg(emit);
-        let status = command.status().map_err(Error::io("run cargo in", dir))?;
-        if status.success() {
+        let (success, messages) = match faults {
+            Faults::Refuse => {
+                (command.status().map_err(Error::io("run cargo in", dir))?.success(), String::new())
+            }
+            Faults::Collect => {
+                command.args(["-Awarnings"]);
+                let output = command.output().map_err(Error::io("run cargo in", dir))?;
+                let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+                (output.status.success(), messages)
+            }
+        };
+        if success {
             Ok(())
         } else {
-            Err(Error::Compile { package: package.name.clone(), arch })
+            Err(Error::Compile { package: package.name.clone(), arch, messages })
         }
     }
 

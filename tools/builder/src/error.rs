@@ -33,12 +33,14 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
-    /// The kernel crate does not compile; the compiler has said why on standard error.
+    /// The kernel crate does not compile; the compiler has said why.
     Compile {
         /// The kernel crate.
         package: String,
         /// The target.
         arch: Arch,
+        /// What it has said, where that was collected ([`crate::Faults::Collect`]) rather than shown.
+        messages: String,
     },
     /// The compiler's output is not the PTX that the builder knows how to read.
     Ptx {
@@ -55,7 +57,7 @@ pub enum Error {
         package: String,
         /// The target.
         arch: Arch,
-        /// Each broken rule, with its place.
+        /// Each broken rule with its place, and what may be one.
         findings: Vec<Finding>,
     },
     /// ptxas does not take the PTX.
@@ -90,11 +92,12 @@ impl fmt::Display for Error {
                 }
                 write!(f, "{remedy}")
             }
-            Self::Compile { package, arch } => {
-                write!(
-                    f,
-                    "kernel crate `{package}` was not compiled for {arch}: cargo says why above"
-                )
+            Self::Compile { package, arch, messages } => {
+                write!(f, "kernel crate `{package}` was not compiled for {arch}: ")?;
+                match &**messages {
+                    "" => f.write_str("cargo says why above"),
+                    messages => write!(f, "cargo says\n{messages}"),
+                }
             }
             Self::Ptx { package, arch, message } => {
                 write!(f, "the PTX of `{package}` for {arch} cannot be used: {message}")

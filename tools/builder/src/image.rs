@@ -17,7 +17,7 @@ pub(crate) fn expression(output: &Output) -> String {
 }
 
 fn push_binary(text: &mut String, binary: &Binary) {
-    let Binary { arch, ptx, lines, cubin, kernels } = binary;
+    let Binary { arch, ptx, lines, cubin, kernels, warnings: _ } = binary;
     let cubin = match cubin {
         Some(cubin) => format!("Some(include_bytes!({}))", literal(cubin)),
         None => "None".to_owned(),
@@ -81,7 +81,8 @@ mod tests {
             ptx: "/o/k.ptx".into(),
             lines: "/o/k.lines".into(),
             cubin: cubin.map(Into::into),
-            kernels: vec![Kernel { name: "k".into(), declared, usage }],
+            kernels: vec![Kernel { name: "k".into(), declared, usage, findings: Vec::new() }],
+            warnings: Vec::new(),
         };
         let usage = Usage { registers: 18, ..Usage::default() };
         let output = Output {

@@ -43,8 +43,8 @@ mod testing;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};
-pub use builder::{Binary, Builder, Declared, Kernel, Output, Progress, Ptxas};
-pub use check::Finding;
+pub use builder::{Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas};
+pub use check::{Finding, Note, Severity, lint};
 pub use environment::Environment;
 pub use error::Error;
 pub use ptxas::Usage;

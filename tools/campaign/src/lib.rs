@@ -100,7 +100,7 @@ impl Campaign {
 
     /// Random numbers for one case: its own, so that the order in which cases run does not matter.
     pub fn random(&self, case: u64) -> Random {
-        Random(Random(self.seed()).next() ^ Random(!case).next())
+        Random::of(self.seed(), case)
     }
 
     /// The seed for generators that want 32 bytes.
@@ -131,6 +131,11 @@ impl Drop for Campaign {
 pub struct Random(u64);
 
 impl Random {
+    /// Those of case `case` of a campaign with this seed.
+    pub fn of(seed: u64, case: u64) -> Self {
+        Self(Self(seed).next() ^ Self(!case).next())
+    }
+
     /// The next number.
     #[expect(clippy::should_implement_trait, reason = "it has no end")]
     pub fn next(&mut self) -> u64 {

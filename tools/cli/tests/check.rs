@@ -642,3 +642,38 @@ fn a_picture_of_time_has_every_warp_copy_wait_and_phase() {
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     assert_eq!(page.matches("<details").count(), page.matches("</details>").count());
 }
+
+const PARTED: &str = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p;\n.reg .b32 %r;\n\
+    mov.u32 %r, %tid.x;\nshr.u32 %r, %r, 6;\nsetp.ne.u32 %p, %r, 0;\n@%p bra E;\nbar.sync 0;\nE:\nret;\n}\n";
+
+#[test]
+fn a_lint_warns_without_a_launch() {
+    let folder = Folder::new();
+    folder.write("parted.ptx", PARTED);
+    let said = folder.ends(0, &["parted.ptx", "--lint"]);
+    for part in [
+        "rule F4: threads of one CTA",
+        "PTX line 12",
+        "PTX line 11",
+        "`%tid.x` differs",
+        "1 warning",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let [object] = &objects(&folder.ends(0, &["parted.ptx", "--lint", "--json"]))[..] else {
+        panic!("one object")
+    };
+    assert_eq!((&object["rule"], &object["ptx_line"]), (&"F4".into(), &12.into()));
+    assert_eq!(object["notes"][1]["ptx_line"], 8);
+}
+
+#[test]
+fn a_lint_takes_the_block_of_a_launch() {
+    let folder = Folder::new();
+    folder.write("parted.ptx", PARTED);
+    folder.write("launch.toml", "grid = 1\nblock = 64\n");
+    let said = folder.ends(0, &["parted.ptx", "--lint", "--launch", "launch.toml"]);
+    assert!(said.contains("0 warnings"), "{said}");
+    let said = folder.ends(2, &["parted.ptx", "--lint", "--kernel", "other"]);
+    assert!(said.contains("all of them: k"), "{said}");
+}

@@ -1,5 +1,6 @@
 //! Instructions that several lanes, warps or CTAs execute together.
 
+use crate::detect::Missing;
 use crate::error::Fault;
 use crate::ir::*;
 use crate::value::{self, Float, Rounding};
@@ -7,12 +8,16 @@ use crate::warp::{Path, Wait, Warp};
 use crate::world::{BARS, Event, Flow, World, lanes_of};
 
 impl World<'_> {
-    /// All live lanes must be here.
-    pub(crate) fn aligned(&self, warp: &Warp, mask: u32) -> Result<(), Fault> {
-        if mask == warp.live {
-            return Ok(());
+    /// All live lanes must be here, and no other may have exited.
+    pub(crate) fn aligned(&mut self, warp: &Warp, path: &Path, mask: u32) -> Result<(), Fault> {
+        if mask != warp.live {
+            return Err(Fault::Divergent { active: mask, live: warp.live });
         }
-        Err(Fault::Divergent { active: mask, live: warp.live })
+        if let (Some(detect), true) = (&mut self.detect, warp.lanes != warp.live) {
+            let lane = mask.trailing_zeros();
+            detect.without_exited(self.current, lane, path.site(), Missing::Lanes);
+        }
+        Ok(())
     }
 
     pub(crate) fn warp_op(
@@ -47,6 +52,13 @@ impl World<'_> {
             if together & need != need {
                 path.wait = Some(Wait::Lanes { mask: first, pc: path.pc, func: frame.func });
                 return Ok(Flow::Blocked);
+            }
+            // Other collectives go by the lanes that have not exited (ISA 9.7.9.6, 9.7.13.10 to 13).
+            if let (Some(detect), WarpOp::Sync, 1..) =
+                (&mut self.detect, op, first & warp.lanes & !warp.live)
+            {
+                let lane = mask.trailing_zeros();
+                detect.without_exited(self.current, lane, path.site(), Missing::Lanes);
             }
             if together != mask {
                 for i in 0..warp.paths.len() {
@@ -192,6 +204,52 @@ impl World<'_> {
         }
     }
 
+    /// A move of what is one value for a set, as its author says: each thread's `n`-th value has to be that of the others.
+    pub(crate) fn same(
+        &mut self,
+        warp: &mut Warp,
+        path: &Path,
+        mask: u32,
+        (among, wide, d, a): (Among, bool, Dst, Src),
+    ) {
+        let frame = path.frame;
+        let mut values = self.fetch64(warp, &frame, a);
+        if !wide {
+            values = values.map(|value| value & 0xFFFF_FFFF);
+        }
+        warp.regs.put64(&frame, d, mask, &values);
+        if self.detect.is_none() {
+            return;
+        }
+        let cta = &mut self.ctas[warp.cta as usize];
+        let (lanes, threads) = (warp.lanes.count_ones(), cta.threads - cta.absent);
+        let first = warp.index * LANES as u32;
+        let (group, size) = match among {
+            Among::Warp => (warp.index, lanes),
+            Among::Group => (warp.index / 4, (threads - first / 128 * 128).min(128)),
+            Among::Cta => (0, threads),
+        };
+        let same = cta.same.entry(path.site()).or_default();
+        same.rounds.resize(cta.threads as usize, 0);
+        let mut differs = None;
+        for lane in lanes_of(mask) {
+            let round = &mut same.rounds[first as usize + lane];
+            let key = (group, *round);
+            *round += 1;
+            let (value, come) = same.open.entry(key).or_insert((values[lane], 0));
+            if *value != values[lane] {
+                differs.get_or_insert((lane as u32, [*value, values[lane]]));
+            }
+            *come += 1;
+            if *come == size {
+                same.open.remove(&key);
+            }
+        }
+        if let (Some(detect), Some((lane, values))) = (&mut self.detect, differs) {
+            detect.not_the_same(self.current, lane, path.site(), values);
+        }
+    }
+
     // ---- CTA barriers ----
 
     pub(crate) fn bar(
@@ -203,7 +261,7 @@ impl World<'_> {
     ) -> Result<Flow, Fault> {
         let (mode, d, id, count, aligned) = op;
         if aligned {
-            self.aligned(warp, mask)?;
+            self.aligned(warp, path, mask)?;
         }
         let frame = path.frame;
         let lane = mask.trailing_zeros() as usize & 31;
@@ -239,6 +297,7 @@ impl World<'_> {
         // Of those, exited lanes are already counted where all threads are expected.
         let lanes = if count.is_none() && mask == warp.live { mask.count_ones() } else { lanes };
         bar.arrived += lanes;
+        bar.last = (self.current, lane as u32, path.site());
         if let BarMode::RedAnd(p) | BarMode::RedOr(p) | BarMode::RedPopc(p) = mode {
             let bits = warp.regs.p[(frame.p + (p >> 1)) as usize];
             let bits = if p & 1 == 1 { !bits } else { bits } & mask;
@@ -249,7 +308,7 @@ impl World<'_> {
         path.pc += 1;
         let slot = warp.cta;
         if let Some(detect) = &mut self.detect {
-            detect.bar_arrive(self.current, mask, slot, id);
+            detect.bar_arrive(self.current, mask, (slot, id), (count.is_some(), path.site() - 1));
         }
         if mode == BarMode::Arrive {
             self.check_bar(slot, id)?;
@@ -278,6 +337,12 @@ impl World<'_> {
             return Err(Fault::Barrier { id, problem });
         }
         if bar.arrived >= need {
+            let (warp, lane, site) = bar.last;
+            if let (Some(detect), true) =
+                (&mut self.detect, round.is_none() && cta.exited != cta.absent)
+            {
+                detect.without_exited(warp, lane, site, Missing::Threads);
+            }
             let event = Event::Bar { cta: slot, id, and: bar.and, or: bar.or, popc: bar.popc };
             *bar = Default::default();
             self.events.push(event);
@@ -299,7 +364,7 @@ impl World<'_> {
         relaxed: bool,
     ) -> Result<Flow, Fault> {
         if aligned {
-            self.aligned(warp, mask)?;
+            self.aligned(warp, path, mask)?;
         }
         if warp.cluster_arrived & mask != 0 {
             let problem = "a second arrive without a wait in between";
@@ -326,7 +391,7 @@ impl World<'_> {
         aligned: bool,
     ) -> Result<Flow, Fault> {
         if aligned {
-            self.aligned(warp, mask)?;
+            self.aligned(warp, path, mask)?;
         }
         if warp.cluster_arrived & mask != mask {
             return Err(Fault::ClusterBarrier { problem: "a wait without an arrive before it" });

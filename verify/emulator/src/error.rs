@@ -236,6 +236,21 @@ pub struct Waiter {
     pub site: Site,
     /// For what.
     pub reason: String,
+    /// The rule that is broken, where what it waits for tells.
+    pub rule: Option<&'static str>,
+}
+
+impl Deadlock {
+    /// The rule that is broken, where the waiters tell: bytes that no copy brings (C8), or what all of them wait for.
+    pub fn rule(&self) -> Option<&'static str> {
+        let mut rules = self.waiters.iter().map(|waiter| waiter.rule);
+        match self.waiters.iter().any(|waiter| waiter.rule == Some("C8")) {
+            true => Some("C8"),
+            false => {
+                rules.clone().all(|rule| rule.is_some()).then(|| rules.next().flatten()).flatten()
+            }
+        }
+    }
 }
 
 impl std::error::Error for Deadlock {}

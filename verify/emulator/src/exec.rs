@@ -239,9 +239,12 @@ impl<'p> World<'p> {
             Op::Trap => return Err(Fault::Trap),
             Op::Warp { op, mask: members, aligned } => {
                 if *aligned {
-                    self.aligned(warp, mask)?;
+                    self.aligned(warp, path, mask)?;
                 }
                 return self.warp_op(warp, path, mask, op, *members);
+            }
+            Op::Same { among, wide, d, a } => {
+                self.same(warp, path, mask, (*among, *wide, *d, *a));
             }
             Op::ActiveMask { d } => warp.regs.put32(&frame, *d, mask, &[mask; LANES]),
             Op::Bar { mode, d, id, count, aligned } => {

@@ -165,7 +165,7 @@ impl World<'_> {
         mask: u32,
         op: &MatrixOp,
     ) -> Result<Flow, Fault> {
-        self.aligned(warp, mask)?;
+        self.aligned(warp, path, mask)?;
         let frame = path.frame;
         match op {
             MatrixOp::Mma(mma) => {

@@ -150,7 +150,7 @@ impl World<'_> {
                 }
             }
             RemoteOp::CopyMap { to, from, scope } => {
-                self.aligned(warp, mask)?;
+                self.aligned(warp, path, mask)?;
                 let lane = mask.trailing_zeros() as usize & 31;
                 let to = self.addresses(warp, &frame, to, MemSpace::Global)[lane];
                 let from = self.addresses(warp, &frame, from, MemSpace::Shared)[lane];

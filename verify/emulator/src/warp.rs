@@ -203,7 +203,9 @@ pub(crate) struct Warp {
     pub cta: u32,
     /// Number in the CTA.
     pub index: u32,
-    /// Lanes that have not exited.
+    /// Lanes that it has.
+    pub lanes: u32,
+    /// Those that have not exited.
     pub live: u32,
     pub regs: Registers,
     /// Local memory: `stride` bytes for each lane.

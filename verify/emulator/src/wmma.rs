@@ -127,7 +127,7 @@ impl World<'_> {
         mask: u32,
         op: &WmmaOp,
     ) -> Result<Flow, Fault> {
-        self.aligned(warp, mask)?;
+        self.aligned(warp, path, mask)?;
         let frame = path.frame;
         match op {
             WmmaOp::Load { fragment, access, stride, d } => {

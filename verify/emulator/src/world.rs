@@ -74,6 +74,17 @@ pub(crate) struct Bar {
     pub and: bool,
     pub or: bool,
     pub popc: u32,
+    /// The last who arrived: warp, lane and site.
+    pub last: (u32, u32, u32),
+}
+
+/// What threads of a CTA have said is one value, at one instruction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Same {
+    /// How often each thread has come.
+    pub rounds: Vec<u32>,
+    /// The value of each set's rounds that not all of its threads have come to, and how many have.
+    pub open: HashMap<(u32, u32), (u64, u32)>,
 }
 
 pub(crate) const BARS: usize = 16;
@@ -95,6 +106,10 @@ pub(crate) struct Cta {
     /// Threads of whole warps, and those of them that have exited or never were.
     pub threads: u32,
     pub exited: u32,
+    /// What its threads have passed to `same`, by instruction.
+    pub same: HashMap<u32, Same>,
+    /// Of those, the ones that never were.
+    pub absent: u32,
     pub done: bool,
 }
 

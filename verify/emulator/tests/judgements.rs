@@ -114,3 +114,95 @@ fn the_issuer_of_a_copy_is_named() {
     let wait = "FULL: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0;\n@!%p2 bra FULL;";
     assert!(hazards(&body(wait), 1, 96).is_empty());
 }
+
+/// Loads a kernel of these lines and runs it once; the first four words of its buffer, or why it was refused.
+fn run(body: &str) -> Result<Vec<u32>, String> {
+    let text = module("", body);
+    let program = Program::load(&text, "shapes", None).map_err(|e| e.to_string())?;
+    let mut machine = Machine::new(Options::default());
+    let address = machine.alloc(64, 64).expect("memory");
+    let words: Vec<u8> = (1..=16u32).flat_map(u32::to_le_bytes).collect();
+    machine.write(address, &words).expect("memory");
+    let launch = Launch {
+        kernel: "k".into(),
+        grid: [1; 3],
+        block: [1; 3],
+        params: vec![address.to_le_bytes().to_vec()],
+        ..Launch::default()
+    };
+    machine.launch(&program, &launch).map_err(|e| e.to_string())?;
+    let mut bytes = [0; 16];
+    machine.read(address, &mut bytes).expect("memory");
+    Ok(bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+}
+
+/// A vector register named whole stands for its elements.
+#[test]
+fn whole_vector_registers_are_taken_apart() {
+    let four = ".reg .v4 .u32 v;\nld.global.v4.u32 v, [%a0+16];\nst.global.v4.u32 [%a0], v;";
+    assert_eq!(run(four), Ok(vec![5, 6, 7, 8]));
+    let halves = ".reg .v2 .b16 h;\nld.global.u32 %r1, [%a0+4];\nadd.u32 %r1, %r1, 0x70000;\nmov.b32 h, %r1;\n\
+                  cvt.u32.u16 %r2, h.y;\nst.global.u32 [%a0], %r2;\nmov.b32 %r3, h;\nst.global.u32 [%a0+4], %r3;";
+    assert_eq!(run(halves), Ok(vec![7, 0x70002, 3, 4]));
+}
+
+/// An instruction whose registers do not have the width of its type is refused, as ptxas refuses it.
+#[test]
+fn registers_have_the_width_of_the_type() {
+    let declared = ".reg .b64 %w<4>;\n.reg .f32 %f<4>;\n.reg .f64 %g<4>;\n";
+    let refused = [
+        ("add.u32 %r1, %w1, %r2;", "`%w1` has 64 bits where 32 bits belong"),
+        ("add.u64 %w1, %w2, %r2;", "`%r2` has 32 bits where 64 bits belong"),
+        ("mul.wide.u32 %r1, %r2, %r3;", "`%r1` has 32 bits where 64 bits belong"),
+        ("shl.b64 %w1, %w2, %w3;", "`%w3` has 64 bits where 32 bits belong"),
+        ("setp.eq.u32 %r1, %r2, %r3;", "`%r1` has 32 bits where a predicate belong"),
+        ("selp.b32 %r1, %r2, %r3, %r4;", "`%r4` has 32 bits where a predicate belong"),
+        ("mov.b32 %r1, %w1;", "`%w1` has 64 bits where 32 bits belong"),
+        ("mov.b64 %w1, {%r1, %h1};", "`%h1` has 16 bits where 32 bits belong"),
+        ("fma.rn.f64 %g1, %g2, %g3, %f1;", "`%f1` has 32 bits where 64 bits belong"),
+        ("cvt.u64.u32 %r1, %r2;", "`%r1` has 32 bits where 64 bits or more belong"),
+        ("ld.global.u64 %r1, [%a0];", "`%r1` has 32 bits where 64 bits or more belong"),
+        ("st.global.u32 [%a0], %h1;", "`%h1` has 16 bits where 32 bits or more belong"),
+        ("popc.b64 %w1, %w2;", "`%w1` has 64 bits where 32 bits belong"),
+        ("and.pred %p1, %p2, %r1;", "`%r1` has 32 bits where a predicate belong"),
+        (".reg .v2 .u32 u;\nadd.u32 %r1, u, %r2;", "operand"),
+    ];
+    for (line, why) in refused {
+        let error = run(&format!("{declared}{line}")).expect_err(line);
+        assert!(error.contains(why), "{line}: {error}");
+    }
+    let accepted = [
+        "ld.global.u8 %r1, [%a0];",
+        "ld.global.u32 %w1, [%a0];",
+        "st.global.u8 [%a0+32], %r1;",
+        "cvt.u32.u64 %r1, %w1;",
+        "cvt.u8.u32 %r1, %r2;",
+        "mad.wide.u32 %w1, %r1, %r2, %w2;",
+        "bfe.u64 %w1, %w2, %r1, %r2;",
+        "slct.f32.s32 %f1, %f2, %f3, %r1;",
+        "set.lt.u32.f32 %r1, %f1, %f2;",
+        "setp.eq.and.u32 %p1|%p2, %r1, %r2, %p3;",
+        "and.pred %p1, %p2, %p3;",
+        "mov.b64 {%r1, %r2}, %w1;",
+    ];
+    for line in accepted {
+        assert!(run(&format!("{declared}{line}")).is_ok(), "{line}: {:?}", run(line));
+    }
+}
+
+/// The sign of a product on the smaller or larger magnitude; powers of two of both halves.
+#[test]
+fn functions_that_were_refused() {
+    let of = |line: &str| {
+        run(&format!(
+            ".reg .f32 %f<4>;\nmov.b32 %r1, 0xC0000000;\nmov.b32 %r2, 0x3F800000;\nmov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\n\
+             mov.b32 %r4, 0x40003C00;\n{line}\nst.global.b32 [%a0], %r3;"
+        ))
+        .map(|words| words[0])
+    };
+    assert_eq!(of("min.xorsign.abs.f32 %f3, %f1, %f2;\nmov.b32 %r3, %f3;"), Ok(0xBF80_0000));
+    assert_eq!(of("max.xorsign.abs.f32 %f3, %f1, %f1;\nmov.b32 %r3, %f3;"), Ok(0x4000_0000));
+    assert_eq!(of("max.xorsign.abs.f32 %f3, %f1, %f2;\nmov.b32 %r3, %f3;"), Ok(0xC000_0000));
+    assert_eq!(of("ex2.approx.f16x2 %r3, %r4;"), Ok(0x4400_4000));
+    assert_eq!(of("min.xorsign.abs.f16x2 %r3, %r4, 0xBC003C00;"), Ok(0xBC00_3C00));
+}

@@ -499,6 +499,21 @@ impl Module {
         crate::parser::parse(text, name)
     }
 
+    /// The instructions of `body`, a body of this module, that stand right behind a comment, with its text.
+    pub fn tagged<'a>(&'a self, body: &'a Body) -> impl Iterator<Item = (&'a str, usize)> {
+        let instructions = &body.instructions;
+        let (first, last) = match (instructions.first(), instructions.last()) {
+            (Some(_), Some(last)) => (body.line, last.line),
+            _ => (1, 0),
+        };
+        let from = self.comments.partition_point(|comment| comment.line < first);
+        let inside = self.comments[from..].iter().take_while(move |comment| comment.line <= last);
+        inside.map(|comment| {
+            let next = instructions.partition_point(|instruction| instruction.line < comment.line);
+            (&*comment.text, next)
+        })
+    }
+
     /// The text of an instruction, in one line.
     pub fn text(&self, instruction: &Instruction) -> String {
         let text = self.source.get(instruction.span.clone()).unwrap_or(&instruction.mnemonic);

@@ -195,7 +195,7 @@ pub fn lacks(rule: &Rule, shown: &Shown) -> Option<&'static str> {
     if !rule.excuse.is_empty() {
         return None;
     }
-    let typed = rule.how != How::Dynamic;
+    let typed = !matches!(rule.how, How::Static | How::Dynamic);
     if typed && shown.mistakes.is_empty() {
         Some("no program that must not compile")
     } else if typed && shown.enforced.is_empty() {

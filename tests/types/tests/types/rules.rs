@@ -9,6 +9,8 @@ pub enum How {
     Types,
     /// The compiler where types say enough, else the emulator or the host.
     Both,
+    /// The builder, on the PTX that the compiler emitted; the emulator what it cannot judge.
+    Static,
     /// The emulator or the host.
     Dynamic,
 }
@@ -19,6 +21,7 @@ impl How {
         match self {
             How::Types => "types",
             How::Both => "types; the rest at run time",
+            How::Static => "when it is built; the rest at run time",
             How::Dynamic => "at run time",
         }
     }
@@ -639,7 +642,10 @@ pub const ALL: &[Rule] = &[
         sequence: "accumulator or A registers read or written before `wait_group` covers their group",
         how: How::Types,
         model: &[],
-        tests: &[("tests/tests/products.rs", "products_with_a_in_registers_are_exact")],
+        tests: &[
+            ("tests/tests/products.rs", "products_with_a_in_registers_are_exact"),
+            ("tests/tests/products.rs", "a_forgotten_product_is_refused_where_it_was_issued"),
+        ],
         excuse: "",
     },
     Rule {
@@ -694,10 +700,13 @@ pub const ALL: &[Rule] = &[
     },
     Rule {
         id: "F4",
-        sequence: "data-dependent divergence around an aligned collective",
-        how: How::Dynamic,
+        sequence: "data-dependent divergence around an aligned collective; an end, region or address that must be one for its set, chosen by the thread",
+        how: How::Static,
         model: &[],
-        tests: &[],
+        tests: &[(
+            "tests/tests/divergence.rs",
+            "mistakes_are_refused_with_their_lines_and_lookalikes_pass",
+        )],
         excuse: "",
     },
     Rule {

@@ -21,7 +21,7 @@ use baton_ptx::flow::successors;
 use baton_ptx::lines::{Frame, LineTable};
 use baton_ptx::{Body, Instruction, Module, Operand, Symbol};
 
-use super::{Finding, tagged};
+use super::Finding;
 
 /// Where a collective comes from: what it is, and its place in the source. Without a place, what
 /// it is has to serve alone.
@@ -67,7 +67,8 @@ fn sites<'a>(
     body: &'a Body,
     holders: &BTreeSet<&'a str>,
 ) -> Vec<(&'a str, usize)> {
-    let tagged = tagged(module, body)
+    let tagged = module
+        .tagged(body)
         .filter_map(|(tag, index)| Some((tag.strip_prefix("collective")?.trim(), index)))
         .filter(|(_, index)| *index < body.instructions.len());
     let calls = body.instructions.iter().enumerate().filter_map(|(index, instruction)| {

@@ -4,55 +4,112 @@
 //!   symbols that nobody defines.
 //! - [`collective`]: instructions that threads must reach together, copied into different arms of
 //!   a branch.
+//! - [`uniform`]: such instructions under branches that the threads may take differently.
 //! - [`in_flight`]: products of `wgmma` that are forgotten while instructions write their registers.
 //! - Here: shared memory beyond what the target has.
 
 mod collective;
 mod in_flight;
+mod uniform;
 mod uses;
 
 use std::fmt;
 
+use baton_ptx::Module;
 use baton_ptx::lines::{Frame, LineTable};
-use baton_ptx::{Body, Module};
 
 use crate::Arch;
 use crate::post::annotations::Annotations;
 
+/// Whether a finding stops the build.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Severity {
+    /// There is no kernel.
+    #[default]
+    Error,
+    /// It may be right, or could not be judged.
+    Warning,
+}
+
 /// One broken rule, with its place in PTX and Rust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
+    /// Whether it stops the build.
+    pub severity: Severity,
     /// What is wrong and what to do.
     pub message: String,
     /// 1-based line of the PTX, where it has one.
     pub ptx_line: Option<u32>,
     /// The Rust source of that line, innermost first.
     pub frames: Vec<Frame>,
+    /// Other places that belong to it.
+    pub notes: Vec<Note>,
+}
+
+/// Another place that a finding speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What is there.
+    pub message: String,
+    /// 1-based line of the PTX.
+    pub ptx_line: u32,
+    /// The Rust source of that line, innermost first.
+    pub frames: Vec<Frame>,
+}
+
+/// The innermost frame that is neither in the device library nor in Rust's own.
+fn authors_place(frames: &[Frame]) -> Option<&Frame> {
+    let library = |frame: &&Frame| {
+        frame.file.starts_with("library/") || frame.file.contains("kernel-lib/src/")
+    };
+    frames.iter().find(|frame| !library(frame)).or(frames.first())
+}
+
+impl Note {
+    pub(crate) fn at(message: impl Into<String>, ptx_line: u32, lines: &LineTable) -> Self {
+        Self { message: message.into(), ptx_line, frames: lines.get(ptx_line).to_vec() }
+    }
+
+    /// The place that the author will look at, as [`Finding::place`].
+    pub fn place(&self) -> Option<&Frame> {
+        authors_place(&self.frames)
+    }
 }
 
 impl Finding {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), ptx_line: None, frames: Vec::new() }
+        Self {
+            severity: Severity::Error,
+            message: message.into(),
+            ptx_line: None,
+            frames: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     pub(crate) fn at(message: impl Into<String>, ptx_line: u32, lines: &LineTable) -> Self {
         let frames = lines.get(ptx_line).to_vec();
-        Self { message: message.into(), ptx_line: Some(ptx_line), frames }
+        Self { ptx_line: Some(ptx_line), frames, ..Self::new(message) }
+    }
+
+    pub(crate) fn into_warning(self) -> Self {
+        Self { severity: Severity::Warning, ..self }
     }
 
     /// The place that its author will look at: the innermost that is neither in the device library
     /// nor in Rust's own.
     pub fn place(&self) -> Option<&Frame> {
-        let library = |frame: &&Frame| {
-            frame.file.starts_with("library/") || frame.file.contains("kernel-lib/src/")
-        };
-        self.frames.iter().find(|frame| !library(frame)).or(self.frames.first())
+        authors_place(&self.frames)
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(f, "{severity}: {}", self.message)?;
         let place = self.place();
         if let Some(frame) = place {
             write!(f, "\n  --> {frame}")?;
@@ -70,6 +127,13 @@ impl fmt::Display for Finding {
             let through: Vec<_> = self.frames.iter().map(Frame::to_string).collect();
             write!(f, ", through {}", through.join(" < "))?;
         }
+        for note in &self.notes {
+            write!(f, "\n  {}", note.message)?;
+            if let Some(frame) = note.place() {
+                write!(f, "\n    --> {frame}")?;
+            }
+            write!(f, "\n    PTX line {}", note.ptx_line)?;
+        }
         Ok(())
     }
 }
@@ -83,9 +147,28 @@ pub(crate) fn check(
 ) -> Vec<Finding> {
     let mut findings = shared_memory(annotations, arch);
     findings.extend(uses::check(module, lines));
-    findings.extend(collective::check(module, lines));
+    let copied = collective::check(module, lines);
+    // That the compiler copied it is the better explanation.
+    let apart = |finding: &Finding| {
+        finding.frames.is_empty() || copied.iter().all(|copy| copy.frames != finding.frames)
+    };
+    findings.extend(uniform::check(module, lines).into_iter().filter(apart));
+    findings.extend(copied);
     findings.extend(in_flight::check(module, lines));
     findings
+}
+
+/// What rule F4 says of any PTX: collectives that threads of their set may reach differently. All of it is advice, since the
+/// text may rely on what nobody but its author knows.
+///
+/// `threads` gives the threads of a CTA for kernels that do not say by `.reqntid` how many they have.
+pub fn lint(
+    module: &Module,
+    lines: &LineTable,
+    threads: impl Fn(&str) -> Option<[u32; 3]>,
+) -> Vec<Finding> {
+    let findings = uniform::check_launched(module, lines, threads);
+    findings.into_iter().map(Finding::into_warning).collect()
 }
 
 fn shared_memory(annotations: &Annotations, arch: Arch) -> Vec<Finding> {
@@ -101,20 +184,6 @@ fn shared_memory(annotations: &Annotations, arch: Arch) -> Vec<Finding> {
     too_large.map(finding).collect()
 }
 
-/// The instructions of `body` that stand right behind a comment, with its text.
-fn tagged<'a>(module: &'a Module, body: &'a Body) -> impl Iterator<Item = (&'a str, usize)> {
-    let instructions = &body.instructions;
-    let (first, last) = match (instructions.first(), instructions.last()) {
-        (Some(_), Some(last)) => (body.line, last.line),
-        _ => (1, 0),
-    };
-    let comments = module.comments.iter();
-    comments.filter(move |comment| (first..=last).contains(&comment.line)).map(|comment| {
-        let next = instructions.partition_point(|instruction| instruction.line < comment.line);
-        (&*comment.text, next)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,9 +192,9 @@ mod tests {
     fn a_finding_points_at_the_author_and_shows_the_way() {
         let frame = |file: &str, line| Frame { file: file.into(), line, column: 9, function: None };
         let finding = Finding {
-            message: "a token was dropped".into(),
             ptx_line: Some(40),
             frames: vec![frame("kernel-lib/src/token.rs", 3), frame("kernel/src/lib.rs", 12)],
+            ..Finding::new("a token was dropped")
         };
         assert_eq!(
             finding.to_string(),

@@ -7,7 +7,7 @@ use baton_ptx::{
     Base, Function, FunctionKind, Instruction, Linkage, Module, Operand, Space, Symbol,
 };
 
-use super::{Finding, tagged};
+use super::Finding;
 
 /// Functions that the driver provides.
 const PROVIDED: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
@@ -20,7 +20,7 @@ pub(super) fn check(module: &Module, lines: &LineTable) -> Vec<Finding> {
     let mut mentioned = BTreeSet::new();
     for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
         let asked: BTreeSet<usize> =
-            tagged(module, body).filter(|(tag, _)| *tag == "nc").map(|(_, index)| index).collect();
+            module.tagged(body).filter(|(tag, _)| *tag == "nc").map(|(_, index)| index).collect();
         for (index, instruction) in body.instructions.iter().enumerate() {
             if instruction.opcode() == "ld" && instruction.has("nc") && !asked.contains(&index) {
                 findings.push(Finding::at(

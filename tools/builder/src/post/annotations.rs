@@ -9,6 +9,8 @@
 //! | `//@baton nc` | the next `ld.global.nc` was asked for |
 //! | `//@baton handed REGISTERS` | behind a `wgmma.fence`: the registers are a product's, for [`crate::check`] |
 //! | `//@baton settled N REGISTERS` | behind a `wgmma.wait_group N`: it gives these back |
+//! | `//@baton same SET` | the next `mov` moves one value for all threads of the set, as its author says |
+//! | `//@baton one REG` | this register has to hold one value in the set of the next collective |
 
 use baton_ptx::{FunctionKind, Module};
 
@@ -98,7 +100,7 @@ impl Annotations {
                     annotations.params.push(param.ok_or_else(|| bad(expected))?);
                 }
                 // Sites inside functions; the checks read them.
-                Some("collective" | "nc" | "fence" | "handed" | "settled") => {}
+                Some("collective" | "nc" | "fence" | "handed" | "settled" | "same" | "one") => {}
                 _ => return Err(bad("is unknown; library and builder are of different versions")),
             }
         }

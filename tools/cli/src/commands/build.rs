@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use baton_builder::provision::{Store, cuda};
-use baton_builder::{Arch, Binary, Builder, Environment, Error, Kernel, Ptxas};
+use baton_builder::{Arch, Binary, Builder, Environment, Error, Kernel, Progress, Ptxas};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ impl Arguments {
             .out_dir(doctor::target_dir(repository).join("baton-build").join(&example.name))
             .environment(environment)
             .progress(|step| {
-                if show_steps {
+                if show_steps || matches!(step, Progress::Warning(_)) {
                     output::remark(step);
                 }
             })
@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn what_ptxas_did_not_say_is_not_shown_as_zero() {
-        let mut kernel = Kernel { name: "scale".into(), declared: None, usage: None };
+        let mut kernel =
+            Kernel { name: "scale".into(), declared: None, usage: None, findings: Vec::new() };
         assert!(line(&kernel).contains("not known"), "{}", line(&kernel));
         kernel.usage = Some(Usage { registers: 40, ..Usage::default() });
         assert!(

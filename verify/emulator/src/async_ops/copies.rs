@@ -127,7 +127,8 @@ impl World<'_> {
         let of_rank = |rank: usize| {
             let Some(&cta) = cluster.ctas.get(rank) else {
                 let size = cluster.ctas.len();
-                let problem = format!("the mask names rank {rank} of a cluster of {size}");
+                let problem =
+                    format!("the mask names rank {rank} of a cluster of {size} (rule F3)");
                 return Err(Fault::Bulk { what, bytes: 0, problem });
             };
             if self.ctas[cta as usize].done {

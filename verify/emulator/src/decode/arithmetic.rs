@@ -2,6 +2,16 @@
 
 use super::*;
 
+/// `.xorsign.abs`: of magnitudes, with the sign of the product.
+fn xor_sign(opcode: &str, mods: &Mods) -> FloatFn {
+    match (opcode, mods.has("NaN")) {
+        ("min", false) => FloatFn::MinXorSign,
+        ("min", true) => FloatFn::MinNanXorSign,
+        (_, false) => FloatFn::MaxXorSign,
+        (_, true) => FloatFn::MaxNanXorSign,
+    }
+}
+
 impl Decoder<'_> {
     pub(super) fn arithmetic(&mut self, opcode: &str, mods: &Mods, o: &[Operand]) -> Result<Op> {
         match mods.pair() {
@@ -19,7 +29,7 @@ impl Decoder<'_> {
             if mods.each(scalar).len() > 1 {
                 return Err("operands of different precision".into());
             }
-            if mods.has("xorsign") || mods.has("oob") {
+            if mods.has("oob") {
                 return Err(String::new());
             }
             let three = sources.len() == 3;
@@ -33,6 +43,13 @@ impl Decoder<'_> {
                 "div" => FloatFn::Div,
                 "neg" => FloatFn::Neg,
                 "abs" => FloatFn::Abs,
+                "min" | "max" if mods.has("xorsign") => {
+                    if float != Float::F32 || three {
+                        return Err("`.xorsign.abs` goes with two of `.f32` or of a pair".into());
+                    }
+                    mods.idle(&["abs"]);
+                    xor_sign(opcode, mods)
+                }
                 "min" if mods.has("NaN") && three => FloatFn::Min3Nan,
                 "max" if mods.has("NaN") && three => FloatFn::Max3Nan,
                 "min" if three => FloatFn::Min3,
@@ -225,12 +242,16 @@ impl Decoder<'_> {
             "fma" => FloatFn::Fma,
             "neg" => FloatFn::Neg,
             "abs" => FloatFn::Abs,
+            "min" | "max" if mods.has("xorsign") => {
+                mods.idle(&["abs"]);
+                xor_sign(opcode, mods)
+            }
             "min" if mods.has("NaN") => FloatFn::MinNan,
             "max" if mods.has("NaN") => FloatFn::MaxNan,
             "min" => FloatFn::Min,
             "max" => FloatFn::Max,
-            "ex2" => FloatFn::Ex2,
-            "tanh" => FloatFn::Tanh,
+            "ex2" if mods.has("approx") => FloatFn::Ex2,
+            "tanh" if mods.has("approx") => FloatFn::Tanh,
             _ => return Err(String::new()),
         };
         let (d, rest) = o.split_first().ok_or("operands")?;
@@ -238,7 +259,7 @@ impl Decoder<'_> {
         let sources: Vec<Src> = rest.iter().map(|r| self.src(r, bits)).collect::<Result<_>>()?;
         let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
         let r = mods.rounding().unwrap_or(Rounding::NearestEven);
-        if mods.has("xorsign") || mods.has("oob") {
+        if mods.has("oob") {
             return Err(String::new());
         }
         let (ftz, clamp) = (mods.has("ftz"), clamp(mods));

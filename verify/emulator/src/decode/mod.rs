@@ -12,6 +12,7 @@ mod mods;
 mod moves;
 mod operands;
 mod remote;
+mod shapes;
 mod tensor;
 mod wmma;
 
@@ -153,11 +154,22 @@ pub(crate) fn function(
     func.local = round_up(func.local, 16);
     let mut d = Decoder { body, names, slots, locals, entry, func };
     let joins = flow::reconvergence(body);
+    let same: HashMap<usize, Among> = module
+        .tagged(body)
+        .filter_map(|(text, index)| Some((index, among(text.strip_prefix("same ")?)?)))
+        .collect();
     for (i, instruction) in body.instructions.iter().enumerate() {
         let op = d.op(instruction, joins.of_branch[i]).unwrap_or_else(|why| {
             let text = module.text(instruction);
             Op::Unknown(if why.is_empty() { text } else { format!("{text} ({why})") }.into())
         });
+        let op = match (op, same.get(&i)) {
+            (Op::Mov { d, a }, Some(&among)) => {
+                let wide = matches!(d, Dst::R64(_));
+                Op::Same { among, wide, d, a }
+            }
+            (op, _) => op,
+        };
         let guard = instruction.guard.map_or(0, |g| match d.slots[g.register.0 as usize] {
             Slot::P(slot) => (slot << 1 | u32::from(g.negated)) + 1,
             _ => 0,
@@ -180,6 +192,16 @@ pub(crate) fn function(
         d.func.touched = d.touched();
     }
     d.func
+}
+
+/// What `//@baton same …` names.
+fn among(set: &str) -> Option<Among> {
+    match set.trim() {
+        "warp" => Some(Among::Warp),
+        "group" => Some(Among::Group),
+        "cta" => Some(Among::Cta),
+        _ => None,
+    }
 }
 
 enum Local {
@@ -403,17 +425,18 @@ impl Decoder<'_> {
 
     fn op(&mut self, i: &ptx::Instruction, join: u32) -> Result<Op> {
         let mods = Mods::new(i);
-        operands::check(i.opcode(), &mods, &i.operands)?;
-        let op = self.of_opcode(i, &mods, join)?;
+        let expanded = shapes::expand(self.body, &i.operands);
+        let o = expanded.as_deref().unwrap_or(&i.operands);
+        operands::check(i.opcode(), &mods, o)?;
+        shapes::check(self.body, i.opcode(), &mods, o)?;
+        let op = self.of_opcode((i.opcode(), o), &mods, join)?;
         match mods.left_over() {
             Some(name) => Err(format!("`.{name}` is not known here")),
             None => Ok(op),
         }
     }
 
-    fn of_opcode(&mut self, i: &ptx::Instruction, mods: &Mods, join: u32) -> Result<Op> {
-        let o = &i.operands[..];
-        let opcode = i.opcode();
+    fn of_opcode(&mut self, (opcode, o): (&str, &[Operand]), mods: &Mods, join: u32) -> Result<Op> {
         match opcode {
             "st" | "red" if mods.has("async") || mods.has("bulk") => {
                 self.remote_store(opcode, mods, o)

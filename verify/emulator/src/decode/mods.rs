@@ -33,6 +33,11 @@ impl<'i> Mods<'i> {
         self.find(|other| (other == m).then_some(())).is_some()
     }
 
+    /// All of them. This is no use of any.
+    pub fn names(&self) -> &[&'i str] {
+        &self.all
+    }
+
     /// Whether it is among them. This is no use of it.
     pub fn contains(&self, m: &str) -> bool {
         self.all.contains(&m)

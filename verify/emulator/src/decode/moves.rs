@@ -20,6 +20,10 @@ impl Decoder<'_> {
             mods.word();
         }
         match (opcode, o) {
+            // Element by element, through one register.
+            ("mov", [Operand::Vector(to), Operand::Vector(from)]) if to.len() == from.len() => {
+                Err("no vector is moved at once: move its elements".into())
+            }
             ("mov", [Operand::Vector(parts), a]) => {
                 let width = bits(mods.ty()?);
                 let part = width / parts.len().max(1) as u8;

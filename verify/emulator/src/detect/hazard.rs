@@ -33,6 +33,15 @@ impl fmt::Display for Severity {
     }
 }
 
+/// Who is missing at a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Lanes of a warp.
+    Lanes,
+    /// Threads of a CTA.
+    Threads,
+}
+
 /// A use of memory that the memory model does not order.
 #[derive(Clone, Debug)]
 pub struct Hazard {
@@ -592,6 +601,29 @@ impl Detector {
         self.report(w, lane, site, None, (cause("F1", what, fix).policy(true), what.into()));
     }
 
+    /// A collective goes on without members of its set that have exited.
+    pub fn without_exited(&mut self, w: u32, lane: u32, site: u32, missing: Missing) {
+        let what = match missing {
+            Missing::Lanes => {
+                "lanes that belong to this collective have exited without it: it goes on because nobody is left to wait for"
+            }
+            Missing::Threads => {
+                "threads of the CTA have exited without this barrier: it completes because nobody is left to wait for"
+            }
+        };
+        let fix = "let every thread of the set come, or none: take the condition from what is one value for all of them";
+        self.report(w, lane, site, None, (cause("F4", what, fix).policy(true), what.into()));
+    }
+
+    /// Threads of one set pass different values where their author says that it is one.
+    pub fn not_the_same(&mut self, w: u32, lane: u32, site: u32, values: [u64; 2]) {
+        let what = "threads of one set pass different values to `same`, by which their author says that it is one";
+        let fix = "let one thread decide for all: read the value once, and hand it on by `shfl` or through shared memory";
+        let [one, other] = values;
+        let message = format!("{what}: {one:#x} and {other:#x}");
+        self.report(w, lane, site, None, (cause("F4", what, fix), message));
+    }
+
     /// An instruction uses a register that a `tcgen05.ld` has yet to fill.
     pub fn used_while_loaded(&mut self, w: u32, site: u32, load: u32) {
         let what = "a register is used while tcgen05.ld may still write it: its value is undefined";
@@ -658,6 +690,14 @@ impl Detector {
         );
         let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
         self.report(w, lane, site, None, (cause, message));
+    }
+
+    pub(super) fn report_two_groups(&mut self, w: u32, lane: u32, id: u32, site: u32) {
+        let what = "a named barrier is used by two groups: this warp was not in its last round, and does not know that \
+                    that is over, so it may come into that";
+        let fix = "give each group a barrier of its own, or order the second group's use behind the first's";
+        let message = format!("barrier {id}: {what}");
+        self.report(w, lane, site, None, (cause("F7", what, fix), message));
     }
 
     pub(super) fn report_unknown_peer(&mut self, w: u32, lane: u32, site: u32) {

@@ -33,7 +33,7 @@ mod wgmma;
 use crate::ir::Scope;
 pub(crate) use clock::Stamp;
 use clock::{Clock, SUBS};
-pub(crate) use hazard::Found;
+pub(crate) use hazard::{Found, Missing};
 pub use hazard::{Hazard, Severity};
 use shadow::{Cells, Kind, Kinds, Pages};
 pub(crate) use shadow::{Class, Written};
@@ -121,6 +121,8 @@ struct CtaClocks {
     tensor: Option<Box<Cells>>,
     barriers: HashMap<u32, sync::Barrier>,
     bars: HashMap<u32, [Published; 2]>,
+    /// Who came to the present and to the last round of a named barrier.
+    rounds: HashMap<u32, [Vec<Stamp>; 2]>,
     /// What its threads knew when they exited.
     exited: Clock,
     /// Copies that touch its shared memory, the last of each component: when, where in the code, and whether they write.

@@ -448,14 +448,41 @@ impl Detector {
     }
 
     /// Arrival at a CTA barrier.
-    pub fn bar_arrive(&mut self, w: u32, lanes: u32, cta: u32, id: u32) {
+    pub fn bar_arrive(
+        &mut self,
+        w: u32,
+        lanes: u32,
+        (cta, id): (u32, u32),
+        (named, site): (bool, u32),
+    ) {
         let live = self.live(w);
+        if named {
+            self.come_to_round(w, lanes, (cta, id), site);
+        }
         let what = self.warps[w as usize].publish(lanes, live);
         self.ctas[cta as usize].bars.entry(id).or_default()[0].join(&what);
     }
 
+    /// A warp comes to a round of a barrier for some of the CTA's threads. Unless it was in the round before, or knows
+    /// that all who were had come, it may as well have come into that one: then two groups use one barrier.
+    fn come_to_round(&mut self, w: u32, lanes: u32, (cta, id): (u32, u32), site: u32) {
+        let warp = &self.warps[w as usize];
+        let [present, last] = self.ctas[cta as usize].rounds.entry(id).or_default();
+        let own = warp.unit * SUBS;
+        present.push(Stamp { id: own, epoch: warp.epoch });
+        let lane = lanes.trailing_zeros();
+        let now = &warp.of(lane as usize).now;
+        let was_there = last.is_empty() || last.iter().any(|stamp| stamp.id == own);
+        if !was_there && !last.iter().all(|stamp| now.x.covers(*stamp)) {
+            self.report_two_groups(w, lane, id, site);
+        }
+    }
+
     /// A CTA barrier is complete.
     pub fn bar_complete(&mut self, cta: u32, id: u32) {
+        if let Some([present, last]) = self.ctas[cta as usize].rounds.get_mut(&id) {
+            *last = std::mem::take(present);
+        }
         let [current, before] = self.ctas[cta as usize].bars.entry(id).or_default();
         *before = std::mem::take(current);
     }

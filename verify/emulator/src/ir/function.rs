@@ -126,6 +126,11 @@ pub(crate) enum FloatFn {
     Max3,
     Min3Nan,
     Max3Nan,
+    /// Of magnitudes, with the sign of the product.
+    MinXorSign,
+    MaxXorSign,
+    MinNanXorSign,
+    MaxNanXorSign,
     Sqrt,
     Rsqrt,
     Rcp,
@@ -138,13 +143,28 @@ pub(crate) enum FloatFn {
 }
 
 impl FloatFn {
-    /// Of a function of three, that of two.
+    /// Whether the sign of the result is that of the product.
+    pub fn is_xor_sign(self) -> bool {
+        matches!(
+            self,
+            FloatFn::MinXorSign
+                | FloatFn::MaxXorSign
+                | FloatFn::MinNanXorSign
+                | FloatFn::MaxNanXorSign
+        )
+    }
+
+    /// Of a function of three, that of two; of one with `.xorsign.abs`, that without.
     pub fn of_two(self) -> FloatFn {
         match self {
             FloatFn::Min3 => FloatFn::Min,
             FloatFn::Max3 => FloatFn::Max,
             FloatFn::Min3Nan => FloatFn::MinNan,
             FloatFn::Max3Nan => FloatFn::MaxNan,
+            FloatFn::MinXorSign => FloatFn::Min,
+            FloatFn::MaxXorSign => FloatFn::Max,
+            FloatFn::MinNanXorSign => FloatFn::MinNan,
+            FloatFn::MaxNanXorSign => FloatFn::MaxNan,
             f => f,
         }
     }

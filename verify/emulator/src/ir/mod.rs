@@ -477,6 +477,13 @@ pub(crate) enum Op {
         aligned: bool,
     },
     /// Orders memory, which is in order here anyway: a place to switch, and news for the detection.
+    /// A move of what the author says is one value for a set.
+    Same {
+        among: Among,
+        wide: bool,
+        d: Dst,
+        a: Src,
+    },
     Fence(FenceOp),
     Nop,
     /// `griddepcontrol.wait`
@@ -497,6 +504,15 @@ pub(crate) enum Op {
     },
     /// Not known; the text says what.
     Unknown(Box<str>),
+}
+
+/// The threads among which a value is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Among {
+    Warp,
+    /// Four warps, from a multiple of four on.
+    Group,
+    Cta,
 }
 
 /// No reconvergence point.

@@ -59,6 +59,8 @@ impl Grid<'_> {
             warps: Vec::new(),
             threads: count * 32,
             exited: count * 32 - threads,
+            same: Default::default(),
+            absent: count * 32 - threads,
             done: false,
         };
         let slot = match self.free_ctas.pop() {
@@ -107,6 +109,7 @@ impl Grid<'_> {
             warp.cta = slot;
             warp.index = number;
             warp.live = live;
+            warp.lanes = live;
             warp.tid =
                 [tid(1, block[0]), tid(block[0], block[1]), tid(block[0] * block[1], block[2])];
             warp.paths = vec![path];

@@ -56,12 +56,31 @@ impl Grid<'_> {
                         threads: self.threads(slot as u32, self.warps[w as usize].index, path.mask),
                         site: self.world.program.site(path.frame.func, path.pc_of_wait()),
                         reason: self.reason(slot as u32, wait),
+                        rule: self.rule(slot as u32, wait),
                     });
                 }
             }
         }
         let kernel = self.world.launch.kernel.clone();
         Deadlock { kernel, waiters, seed: self.settings.seed }
+    }
+
+    /// The rule that a wait without an end breaks, if what it waits for is not missing for another's sake.
+    fn rule(&mut self, cta: u32, wait: &Wait) -> Option<&'static str> {
+        let cta = &mut self.world.ctas[cta as usize];
+        match wait {
+            Wait::Mbarrier { offset, .. } => {
+                let barrier = cta.barriers.get(*offset).ok()?;
+                (barrier.pending == 0 && barrier.tx != 0).then_some("C8")
+            }
+            Wait::Bar { id, .. } => {
+                let named = cta.bars[(id & 0xFF) as usize].round.flatten().is_some();
+                Some(if named { "F7" } else { "F1" })
+            }
+            Wait::Cluster => Some("F2"),
+            Wait::Lanes { .. } => Some("F1"),
+            _ => None,
+        }
     }
 
     pub(super) fn reason(&mut self, cta: u32, wait: &Wait) -> String {

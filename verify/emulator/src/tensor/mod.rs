@@ -133,7 +133,7 @@ impl World<'_> {
         };
         match op {
             TensorOp::Alloc { addr, columns, pair } => {
-                self.aligned(warp, mask)?;
+                self.aligned(warp, path, mask)?;
                 let ctas = self.group(warp, "tcgen05.alloc", *pair)?;
                 let to = self.addresses(warp, &frame, &addr.0, addr.1)[lane];
                 let columns = self.fetch32(warp, &frame, *columns)[lane];
@@ -156,7 +156,7 @@ impl World<'_> {
                 }
             }
             TensorOp::Dealloc { addr, columns, pair } => {
-                self.aligned(warp, mask)?;
+                self.aligned(warp, path, mask)?;
                 let ctas = self.group(warp, "tcgen05.dealloc", *pair)?;
                 let address = self.fetch32(warp, &frame, *addr)[lane];
                 let columns = self.fetch32(warp, &frame, *columns)[lane];
@@ -183,7 +183,7 @@ impl World<'_> {
                 self.events.push(Event::Columns(warp.cta));
             }
             TensorOp::Relinquish { pair } => {
-                self.aligned(warp, mask)?;
+                self.aligned(warp, path, mask)?;
                 self.group(warp, "tcgen05.relinquish_alloc_permit", *pair)?;
                 tensor(&mut self.ctas[warp.cta as usize].tensor).relinquish(OWNER);
             }
@@ -197,7 +197,7 @@ impl World<'_> {
                 }
             }
             TensorOp::WaitLd | TensorOp::WaitSt => {
-                self.aligned(warp, mask)?;
+                self.aligned(warp, path, mask)?;
                 let me = self.current;
                 let loads = *op == TensorOp::WaitLd;
                 self.finish_tensor_accesses(warp, loads)?;
@@ -286,7 +286,7 @@ impl World<'_> {
                 self.issue(warp, path, lane, u32::MAX, Action::Tensor(agent));
             }
             TensorOp::Ld { access, registers, addr, reduce } => {
-                self.aligned(warp, mask)?;
+                self.aligned(warp, path, mask)?;
                 let bits = self.addresses(warp, &frame, addr, MemSpace::Local)[lane] as u32;
                 let address = TensorAddress::from_bits(bits);
                 let memory = tensor(&mut self.ctas[warp.cta as usize].tensor);
@@ -309,7 +309,7 @@ impl World<'_> {
                 self.issue(warp, path, lane, u32::MAX, Action::Tensor(agent));
             }
             TensorOp::St { access, registers, addr } => {
-                self.aligned(warp, mask)?;
+                self.aligned(warp, path, mask)?;
                 let bits = self.addresses(warp, &frame, addr, MemSpace::Local)[lane] as u32;
                 let address = TensorAddress::from_bits(bits);
                 let memory = tensor(&mut self.ctas[warp.cta as usize].tensor);

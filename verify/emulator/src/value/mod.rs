@@ -291,6 +291,11 @@ pub(crate) fn narrow_float(f: FloatFn, ty: Float, mode: Rounding, a: u32, b: u32
             let first = narrow_float(f.of_two(), ty, mode, a, b, 0);
             return narrow_float(f.of_two(), ty, mode, first, c, 0);
         }
+        _ if f.is_xor_sign() => {
+            let result = narrow_float(f.of_two(), ty, mode, a & !sign & mask, b & !sign & mask, 0);
+            let is_nan = to_f64(u64::from(result), ty).is_nan();
+            return if is_nan { result } else { result & !sign | (a ^ b) & sign };
+        }
         _ => {}
     }
     let [x, y, z] = [a, b, c].map(|v| to_f64(u64::from(v), ty));

@@ -130,7 +130,7 @@ impl World<'_> {
         mask: u32,
         op: &WgmmaOp,
     ) -> Result<Flow, Fault> {
-        self.aligned(warp, mask)?;
+        self.aligned(warp, path, mask)?;
         let whole = (warp.index / WARPS + 1) * WARPS * LANES as u32;
         if mask != u32::MAX || whole > self.ctas[warp.cta as usize].threads {
             return Err(wrong(

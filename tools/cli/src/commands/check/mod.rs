@@ -2,14 +2,16 @@
 //!
 //! A launch description ([`spec`]) says with what the kernel is launched and what is to come out.
 //! Every schedule runs on an emulated device of its own (`search`); what they find is told for
-//! people (`report`), for programs (`--json`, an object a line) and for code hosts (`sarif`).
+//! people (`report`), for programs (`--json`, an object a line) and for code hosts (`sarif`). With `--lint` nothing runs
+//! (`lint`).
 
 pub mod element;
 mod group;
+mod lint;
 mod report;
 mod sarif;
-mod search;
-mod setup;
+pub mod search;
+pub mod setup;
 pub mod spec;
 
 use std::collections::HashMap;
@@ -54,9 +56,13 @@ pub struct Arguments {
     #[arg(long)]
     kernel: Option<String>,
 
-    /// The launch description, a TOML file
-    #[arg(long, value_name = "SPEC")]
-    launch: PathBuf,
+    /// The launch description, a TOML file; with --lint only its block and only for kernels without .reqntid
+    #[arg(long, value_name = "SPEC", required_unless_present = "lint")]
+    launch: Option<PathBuf>,
+
+    /// Run nothing: warn of collectives that threads of their set may reach differently (rule F4)
+    #[arg(long, conflicts_with_all = ["schedules", "seed", "policy", "strict", "exhaust", "log", "replay", "trace", "timeline", "sarif"])]
+    lint: bool,
 
     /// Schedules to run [default: 100; with --exhaust: at most 100000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -141,6 +147,9 @@ impl Arguments {
     /// Runs the command.
     pub fn run(self) -> Result<u8> {
         let ptx = text(&self.file)?;
+        if self.lint {
+            return self.warn(&ptx);
+        }
         let (case, kernel) = self.case(&ptx)?;
         let mut options = Options {
             seed: self.seed,
@@ -273,13 +282,13 @@ impl Arguments {
                     .help(format!("choose one by --kernel: {}", list(all))));
             }
         };
-        let file = &self.launch;
+        let file = self.launch.as_deref().unwrap_or(Path::new(""));
         let source = text(file)?;
         let wrong = |error: SpecError| not_a_spec(file, &source, &error);
         let spec = Spec::parse(&source).map_err(wrong)?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let setup = Setup::new(&spec, folder, program.module(), &kernel).map_err(wrong)?;
-        Ok((Case { program, setup }, kernel))
+        Ok((Case { program: Arc::new(program), setup }, kernel))
     }
 
     fn lines(&self) -> Result<Option<LineTable>> {
@@ -301,7 +310,7 @@ impl Arguments {
             "baton check {} --kernel {} --launch {}",
             self.file.display(),
             report.kernel,
-            self.launch.display()
+            self.launch.as_deref().unwrap_or(Path::new("")).display()
         );
         if self.strict {
             command += " --strict";

@@ -1,6 +1,7 @@
 //! Many schedules of one launch: what each finds, and the fewest decisions that show the first.
 
 use std::collections::{BTreeMap, btree_map};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,8 +26,8 @@ const CHUNK: u64 = 4096;
 /// A kernel with its launch.
 #[derive(Debug)]
 pub struct Case {
-    /// Its module.
-    pub program: Program,
+    /// Its module, which other cases may share.
+    pub program: Arc<Program>,
     /// Its launch.
     pub setup: Setup,
 }
@@ -77,7 +78,7 @@ impl Finding {
                 let rule = text.split("(rule ").nth(1).and_then(|rest| rest.split(')').next());
                 rule.map_or_else(|| word(&failure.fault).to_owned(), str::to_owned)
             }
-            Finding::Deadlock(_) => "deadlock".to_owned(),
+            Finding::Deadlock(deadlock) => deadlock.rule().unwrap_or("deadlock").to_owned(),
             Finding::Endless { .. } => "endless".to_owned(),
             Finding::Wrong(_) => "wrong-result".to_owned(),
         }
@@ -145,15 +146,19 @@ pub struct Run {
 impl Case {
     /// Runs once.
     pub fn run(&self, options: Options) -> Result<Run, Error> {
-        let mut machine = Machine::new(options);
-        let (launch, addresses) = self.setup.prepare(&mut machine)?;
+        self.run_on(&mut Machine::new(options)).map(|(run, _)| run)
+    }
+
+    /// Runs once on a new device, which then holds what the run left: in the buffers of the setup, at these addresses.
+    pub fn run_on(&self, machine: &mut Machine) -> Result<(Run, Vec<u64>), Error> {
+        let (launch, addresses) = self.setup.prepare(machine)?;
         let mut run = Run::default();
         match machine.launch(&self.program, &launch) {
             Ok(report) => {
                 run.instructions = report.instructions;
                 run.printed = report.output;
                 run.findings.extend(report.hazards.into_iter().map(|h| Finding::Hazard(h.into())));
-                run.findings.extend(self.compare(&machine, &addresses)?);
+                run.findings.extend(self.compare(machine, &addresses)?);
             }
             Err(error) => {
                 let after = machine.after();
@@ -174,7 +179,7 @@ impl Case {
         }
         run.decisions.clone_from(&machine.after().decisions);
         run.trace.clone_from(&machine.after().trace);
-        Ok(run)
+        Ok((run, addresses))
     }
 
     fn compare(&self, machine: &Machine, addresses: &[u64]) -> Result<Vec<Finding>, Error> {

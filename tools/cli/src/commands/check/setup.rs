@@ -42,7 +42,8 @@ pub struct Contents {
     pub name: String,
     /// Of its elements.
     pub element: Element,
-    bytes: u64,
+    /// Its size.
+    pub bytes: u64,
     /// What it holds at first, unless nothing was written.
     initial: Option<Vec<u8>>,
     /// What it is to hold, and how nearly.
@@ -133,6 +134,12 @@ impl Setup {
         };
         let steps = spec.steps.as_ref().map(|steps| *steps.get_ref());
         Ok(Setup { launch, steps, buffers, parameters })
+    }
+
+    /// With this many bytes of dynamic shared memory instead of those that the description says.
+    pub fn with_shared(mut self, bytes: u32) -> Setup {
+        self.launch.dynamic_shared = bytes;
+        self
     }
 
     /// Fills a new device; gives the launch, and the addresses of the buffers.
