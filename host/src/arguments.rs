@@ -157,7 +157,8 @@ numbers! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
 
 /// The host function of a kernel that takes `Hosts`, a tuple.
 ///
-/// It is `'static`, so a closure that would bring further buffers into the call is none.
+/// It is `'static`, so it borrows no buffer. What a closure brings into the call besides (a leaked buffer's argument) is waited for like
+/// the rest: what a launch touches, the call's parameters say.
 #[diagnostic::on_unimplemented(
     message = "the kernel does not take as many arguments: `{Self}` is no function of `{Hosts}`",
     label = "the arguments do not match the kernel's signature",

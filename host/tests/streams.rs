@@ -459,3 +459,20 @@ fn the_words_of_a_protocol_are_zeroed_for_each_launch() {
         assert_eq!(seen, [0u32, 1], "seed {seed}");
     }
 }
+
+/// A kernel may be any function that makes a call, and so may bring memory that is not among the launch's arguments.
+#[test]
+fn what_a_closure_brings_is_waited_for_too() {
+    for seed in 0..64 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let [first, second] = [(); 2].map(|()| device.stream().unwrap());
+        let (input, mut middle, mut output) = (ones(&device), ones(&device), ones(&device));
+        first.launch(&module, 1, scale, (read(&input), write(&mut middle), 3.0)).unwrap();
+        let middle: &'static Buffer<f32> = Box::leak(Box::new(middle));
+        let brought = middle.as_arg();
+        let scale_it = move |output| scale(brought, output, 1.0);
+        second.launch(&module, 1, scale_it, (write(&mut output),)).unwrap();
+        assert_eq!(output.to_vec().unwrap(), [3.0; 4], "seed {seed}");
+    }
+}
