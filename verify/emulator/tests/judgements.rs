@@ -256,3 +256,30 @@ fn registers_that_nothing_has_written() {
         assert!(said.iter().all(|s| !s.2.contains("register")), "{body}: {said:?}");
     }
 }
+
+/// Accesses that do not race may return what was overwritten: that is said, where a fence would forbid it.
+#[test]
+fn overwritten_values_are_reported_where_a_fence_is_missing() {
+    let body = |fence: &str, read: &str| {
+        module(
+            "",
+            &format!(
+                "mov.u32 %r1, %ctaid.x;\nsetp.ne.u32 %p0, %r1, 0;\n@%p0 bra READER;\n\
+                 st.relaxed.gpu.global.u32 [%a0+128], 1;\n{fence}\nst.relaxed.gpu.global.u32 [%a0], 1;\nret;\nREADER:\n\
+                 ld.relaxed.gpu.global.u32 %r2, [%a0];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra READER;\n{fence}\n{read}\n\
+                 st.relaxed.gpu.global.u32 [%a0+256], %r3;"
+            ),
+        )
+    };
+    let once = "ld.relaxed.gpu.global.u32 %r3, [%a0+128];";
+    let stale = hazards(&body("", once), 2, 1);
+    let stale = of_rule(&stale, "stale-read");
+    assert!(!stale.is_empty() && stale.iter().all(|h| h.severity == Severity::Warning));
+    assert!(stale.iter().all(|h| h.fix.contains(".acquire") && h.almost.is_some()));
+    assert!(hazards(&body("fence.acq_rel.gpu;", once), 2, 1).is_empty());
+    // Too narrow a fence is none.
+    assert!(!of_rule(&hazards(&body("fence.acq_rel.cta;", once), 2, 1), "stale-read").is_empty());
+    // Who looks until it is there is not misled.
+    let again = "AGAIN: ld.relaxed.gpu.global.u32 %r3, [%a0+128];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra AGAIN;";
+    assert!(hazards(&body("", again), 2, 1).is_empty());
+}

@@ -3,7 +3,7 @@
 //! uses left out. Every kernel compares what it computed with a plainer way to compute it, and writes the line of a
 //! comparison that fails.
 
-use baton_emulator::{Launch, Machine, Options, Program, Severity};
+use baton_emulator::{Hazard, Launch, Machine, Options, Program, Severity};
 use std::fs;
 use std::path::Path;
 
@@ -36,8 +36,12 @@ fn check(file: &str, threads: u32) {
             };
             match machine.launch(&program, &launch) {
                 Ok(report) => {
-                    // The libraries of CUDA leave out the fences of the disputed points.
+                    // The libraries of CUDA leave out the fences of the disputed points; and where they copy in bulk, that
+                    // of the mbarrier (C1) and that between ordinary reads and the next copy (B2), which are no longer such.
+                    let known =
+                        |h: &&Hazard| file == "copies.ptx" && ["B2", "C1"].contains(&h.rule);
                     let errors = report.hazards.iter().filter(|h| h.severity == Severity::Error);
+                    let errors = errors.filter(|h| !known(h));
                     let hazards: Vec<_> = errors.map(ToString::to_string).collect();
                     assert!(hazards.is_empty(), "{file}, {kernel}: {}", hazards.join("\n"));
                 }

@@ -731,6 +731,28 @@ impl Detector {
         self.report(w, lane, site, None, (cause, message));
     }
 
+    /// A thread went by an overwritten value, though it had heard of the newer one.
+    pub(super) fn report_stale(&mut self, read: super::sync::StaleRead) {
+        let what = "an overwritten value was returned: the thread had seen what was stored after the newer one, but by \
+                    synchronisation that orders nothing";
+        let fix = "publish with .release (or fence.release before the store), and read what publishes it with .acquire (or \
+                   fence.acquire behind the read), at a scope that includes both threads";
+        let at = match read.space {
+            Space::Global => format!("global address {:#x}", GLOBAL_BASE + read.at),
+            Space::Shared(_) | Space::Tensor(_) => {
+                format!("shared address {:#x}", u64::from(SHARED_BASE) + read.at)
+            }
+        };
+        let cause = cause("stale-read", what, fix).policy(true).after(read.almost);
+        self.report(
+            read.w,
+            read.lane,
+            read.site,
+            None,
+            (cause, format!("{at} is read here: {what}")),
+        );
+    }
+
     /// A register that nothing has written is used for what it says.
     pub fn undefined_register(&mut self, w: u32, lane: u32, site: u32, name: &str, what: &str) {
         let message =

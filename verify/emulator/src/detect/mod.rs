@@ -150,6 +150,8 @@ pub(crate) struct Detector {
     stale: usize,
     /// The version that lanes of the running instruction read at an offset.
     chosen: Vec<(u64, u64)>,
+    /// Overwritten values that were read, until their threads look again or exit.
+    stale_reads: Vec<sync::StaleRead>,
     clusters: HashMap<u32, [Published; 2]>,
     sequential: HashMap<(Scope, u32), Published>,
     /// What the launch before wrote, if this one may have begun before that ended.
@@ -180,6 +182,7 @@ impl Detector {
             batches: HashMap::new(),
             commits: HashMap::new(),
             flags: HashMap::new(),
+            stale_reads: Vec::new(),
             clusters: HashMap::new(),
             sequential: HashMap::new(),
             previous: None,

@@ -113,6 +113,17 @@ pub(super) struct Init {
     site: u32,
 }
 
+/// A strong load that returned an overwritten value to a thread which had heard of the newer store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StaleRead {
+    pub w: u32,
+    pub lane: u32,
+    pub site: u32,
+    pub space: Space,
+    pub at: u64,
+    pub almost: Option<u32>,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Phase {
     all: Published,
@@ -174,7 +185,22 @@ impl Detector {
             self.warps[w as usize].split(lanes, |strand| strand.before_launch = Some(site));
             return;
         };
+        // Whoever looks again was not misled by what it saw before.
+        if !self.stale_reads.is_empty() {
+            self.stale_reads
+                .retain(|read| (read.w, read.site) != (w, site) || lanes >> read.lane & 1 == 0);
+        }
         let warp = &mut self.warps[w as usize];
+        if let Some(version) = version {
+            // It has heard of a newer store, but nothing orders that before the read.
+            let lane = lanes.trailing_zeros();
+            let strand = warp.of(lane as usize);
+            let heard = |stamp| strand.now.x.covers(stamp) && !strand.now.c.covers(stamp);
+            if location.newer(version).any(heard) {
+                let almost = strand.almost.map(|almost| almost.1);
+                self.stale_reads.push(StaleRead { w, lane, site, space, at, almost });
+            }
+        }
         for lane in lanes_of(lanes) {
             location.read(Stamp { id: warp.lane(lane), epoch: warp.epoch }, version);
         }
@@ -823,6 +849,13 @@ impl Detector {
 
     /// Lanes exit.
     pub fn exit(&mut self, w: u32, lanes: u32) {
+        if !self.stale_reads.is_empty() {
+            let ends = |read: &StaleRead| read.w == w && lanes >> read.lane & 1 == 1;
+            let (ended, rest) = std::mem::take(&mut self.stale_reads).into_iter().partition(ends);
+            self.stale_reads = rest;
+            let ended: Vec<StaleRead> = ended;
+            ended.into_iter().for_each(|read| self.report_stale(read));
+        }
         let Detector { warps, ctas, .. } = self;
         let Some(warp) = warps.get_mut(w as usize) else { return };
         let cta = warp.cta;

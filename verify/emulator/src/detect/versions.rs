@@ -123,6 +123,12 @@ impl Location {
         Some((version, value))
     }
 
+    /// The stores that came after a version.
+    pub fn newer(&self, version: u64) -> impl Iterator<Item = Stamp> + '_ {
+        let from = (version + 1).saturating_sub(self.first) as usize;
+        self.versions.iter().skip(from).map(|version| version.stamp)
+    }
+
     /// A thread has read a version, or the newest.
     pub fn read(&mut self, stamp: Stamp, version: Option<u64>) {
         if self.versions.len() < 2 {
