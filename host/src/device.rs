@@ -106,9 +106,12 @@ impl Device {
     ///
     /// Nothing is opened for it. A GPU that the driver shows and does not describe is left out.
     pub fn list() -> Vec<DeviceInfo> {
-        let mut list = Vec::new();
-        #[cfg(feature = "gpu")]
-        list.extend((0..gpu::count().unwrap_or(0)).filter_map(|index| {
+        Self::gpus().into_iter().chain(Self::emulator_info()).collect()
+    }
+
+    #[cfg(feature = "gpu")]
+    fn gpus() -> Vec<DeviceInfo> {
+        let gpus = (0..gpu::count().unwrap_or(0)).filter_map(|index| {
             let facts = gpu::facts(index).ok()?;
             Some(DeviceInfo {
                 choice: Choice::Gpu(index),
@@ -116,15 +119,24 @@ impl Device {
                 compute_capability: Some(facts.compute_capability),
                 memory: Some(facts.memory),
             })
-        }));
-        #[cfg(feature = "emulator")]
-        list.push(DeviceInfo {
-            choice: Choice::Emulator,
-            name: emulator::NAME.into(),
-            compute_capability: None,
-            memory: None,
         });
-        list
+        gpus.collect()
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    fn gpus() -> Vec<DeviceInfo> {
+        Vec::new()
+    }
+
+    #[cfg(feature = "emulator")]
+    fn emulator_info() -> Option<DeviceInfo> {
+        let (choice, name) = (Choice::Emulator, emulator::NAME.into());
+        Some(DeviceInfo { choice, name, compute_capability: None, memory: None })
+    }
+
+    #[cfg(not(feature = "emulator"))]
+    fn emulator_info() -> Option<DeviceInfo> {
+        None
     }
 
     #[cfg(feature = "gpu")]

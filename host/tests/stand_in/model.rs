@@ -43,6 +43,8 @@ pub struct Line {
     pub given: u64,
     pub done: u64,
     pub capture: Option<Capture>,
+    /// It was destroyed, and finishes what it was given (`cuStreamDestroy`).
+    retired: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -234,14 +236,27 @@ impl Machine {
 
     /// Does what the stream was given up to that place, and what it has to wait for.
     pub fn run_to(&mut self, stream: usize, place: u64) {
-        while self.line(stream).done < place && LOST.load(std::sync::atomic::Ordering::Relaxed) == 0
-        {
-            let Some(op) = self.line(stream).ops.pop_front() else { return };
+        while LOST.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+            let Some(line) = self.lines.get_mut(&stream).filter(|line| line.done < place) else {
+                return self.forget_if_retired(stream);
+            };
+            let Some(op) = line.ops.pop_front() else { return };
             if let Op::Wait(other, place) = op {
                 self.run_to(other, place);
             }
             self.line(stream).done += 1;
             self.act(op);
+        }
+    }
+
+    pub fn retire(&mut self, stream: usize) {
+        self.line(stream).retired = true;
+        self.forget_if_retired(stream);
+    }
+
+    fn forget_if_retired(&mut self, stream: usize) {
+        if self.lines.get(&stream).is_some_and(|line| line.retired && line.ops.is_empty()) {
+            self.lines.remove(&stream);
         }
     }
 

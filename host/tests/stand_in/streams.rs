@@ -117,6 +117,7 @@ unsafe extern "C" fn cuStreamCreateWithPriority(
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_uint {
     log(format!("destroy stream {}", stream.addr()));
+    machine().retire(stream.addr());
     0
 }
 
