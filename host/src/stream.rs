@@ -102,8 +102,8 @@ impl Stream {
     /// Launches a kernel on `grid` CTAs.
     ///
     /// `kernel` is the function that `#[baton::kernel]` made for the host, and `arguments` are its
-    /// arguments as a tuple, buffers as [`read`] or [`write()`], tensor maps as [`read_tiles`] or
-    /// [`write_tiles`], and a protocol as a tuple of [`zeroed`] words and its array.
+    /// arguments as a tuple, buffers as [`read`](crate::read) or [`write`](crate::write()), tensor maps as [`read_tiles`](crate::read_tiles) or
+    /// [`write_tiles`](crate::write_tiles), and a protocol as a tuple of [`zeroed`](crate::zeroed) words and its array.
     ///
     /// The borrows of the buffers end when this returns, and the kernel may not have begun. That is
     /// safe, because everything that can reach a buffer asks its reservation first.
