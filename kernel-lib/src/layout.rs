@@ -360,6 +360,11 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
             ptx::fence::fence_mbarrier_init_release_cluster();
         }
     });
+    if L::PAIR {
+        // Both CTAs take part in the allocation, so each has to know that the other has started (rule D13).
+        // SAFETY: all threads of both CTAs are here (I2, I22); it is the first use of the cluster's barrier.
+        unsafe { crate::cluster::whole_barrier() };
+    }
     if columns != 0 && cta.rank() / WARP == 0 {
         // SAFETY: one whole warp of the CTA (of both, for a pair) allocates, once (I1, I6), and gives up the permit (rule D9); the
         // address is read behind the barrier below (rule D8).
@@ -379,7 +384,7 @@ pub(crate) unsafe fn prepare<'k, L: Layout, const THREADS: u32>(
         cta.barrier();
     } else {
         // Peers reach this CTA's memory: all have started, and initialised theirs (rules C1, F3).
-        // SAFETY: all threads of every CTA of the cluster are here (I2, I22); it is the first use of its barrier.
+        // SAFETY: all threads of every CTA of the cluster are here (I2, I22), with no arrival that they have not waited for.
         unsafe { crate::cluster::whole_barrier() };
     }
     let mut tensor = 0;

@@ -131,7 +131,8 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     ///
     /// Barriers are initialised by one thread, tensor memory is allocated by one warp (and the permit given
     /// up), `fence.mbarrier_init.release.cluster` makes barriers visible to the async proxy where it or a peer reaches them,
-    /// and a CTA barrier to every thread: no part exists before that (rules C1, C2, D8, D9).
+    /// and a CTA barrier to every thread: no part exists before that (rules C1, C2, D8, D9). The CTAs of a pair meet before they allocate, which
+    /// both take part in (rule D13).
     #[inline(always)]
     pub fn claim<P>(
         self, // C2: shared memory is claimed once; go on with the CTA and the parts that this returns
