@@ -169,7 +169,10 @@ macro_rules! owned {
             ///
             /// # Safety
             /// What `owner` adds to [`Touched`] is all of the device library's that the memory is a part of.
-            pub unsafe fn owned_by(mut self, owner: &$life dyn Owner) -> Self {
+            pub unsafe fn owned_by(
+                mut self, // G1: a launch waits for what the owner names; go on with what this returns
+                owner: &$life dyn Owner,
+            ) -> Self {
                 self.owner = Some(owner);
                 self
             }
@@ -332,7 +335,11 @@ impl<'a, Tile, A> TensorMap<'a, Tile, A> {
     /// # Safety
     /// What `owner` adds to [`Touched`] is all of the device library's that the tensor is a part of, and kernels that
     /// get the map only load if `writes` is `false`.
-    pub unsafe fn owned_by(mut self, owner: &'a dyn Owner, writes: bool) -> Self {
+    pub unsafe fn owned_by(
+        mut self, // G1: a launch waits for what the owner names; go on with the map that this returns
+        owner: &'a dyn Owner,
+        writes: bool,
+    ) -> Self {
         self.owner = Some((owner, writes));
         self
     }
