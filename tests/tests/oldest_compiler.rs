@@ -46,7 +46,7 @@ fn compiler(version: &str) -> Option<PathBuf> {
 fn package(folder: &Path, name: &str, source: &Path) {
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [lib]\npath = {source:?}\n\n[dependencies]\nbaton = {{ path = {:?} }}\n",
+         [lib]\npath = {source:?}\n\n[dependencies]\nbaton = {{ package = \"baton-gpu\", path = {:?} }}\n",
         root().join("kernel-lib").canonicalize().expect("the library")
     );
     let folder = folder.join(name);
@@ -164,7 +164,7 @@ fn device_build(toolchain: &str, example: &str, arch: &str, rust_cuda: bool) -> 
     }
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\nbaton = {{ {dependency} }}\n\n[workspace]\n\n\
+         [dependencies]\nbaton = {{ package = \"baton-gpu\", {dependency} }}\n\n[workspace]\n\n\
          [profile.release]\nlto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\n"
     );
     fs::write(folder.join(&name).join("Cargo.toml"), manifest).expect("a manifest");

@@ -16,7 +16,7 @@ fn package(name: &str, dependencies: &[&str], source: &str) -> PathBuf {
     fs::create_dir_all(package.join("src")).expect("a folder");
     let mut manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         baton = {{ path = {:?} }}\n",
+         baton = {{ package = \"baton-gpu\", path = {:?} }}\n",
         root().join("kernel-lib").canonicalize().expect("the library")
     );
     for dependency in dependencies {

@@ -286,8 +286,8 @@ pub fn judge(library: &Library, cases: &[Case]) -> Outcome {
     fs::create_dir_all(folder.join("src")).expect("a folder");
     let manifest = format!(
         "[package]\nname = \"foreign-{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [dependencies]\n{name} = {{ path = {:?} }}\n",
-        library.folder
+         [dependencies]\n{name} = {{ package = {:?}, path = {:?} }}\n",
+        library.package, library.folder
     );
     fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");

@@ -28,6 +28,8 @@ pub(crate) fn cargo() -> Command {
 pub struct Library {
     /// How a crate that depends on it spells it.
     pub name: &'static str,
+    /// That of its package.
+    pub package: &'static str,
     /// The folder of its manifest.
     pub folder: PathBuf,
 }
@@ -39,7 +41,7 @@ impl Library {
     /// If the repository is not whole.
     pub fn baton() -> Self {
         let folder = root().join("kernel-lib").canonicalize().expect("the library");
-        Self { name: "baton", folder }
+        Self { name: "baton", package: "baton-gpu", folder }
     }
 }
 

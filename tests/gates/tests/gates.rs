@@ -27,7 +27,7 @@ fn holes() -> Library {
     if fs::read_to_string(&file).ok().as_ref() != Some(&manifest) {
         fs::write(&file, manifest).expect("a manifest");
     }
-    Library { name: "holes", folder: folder.canonicalize().expect("a folder") }
+    Library { name: "holes", package: "holes", folder: folder.canonicalize().expect("a folder") }
 }
 
 /// Fails unless a page of `reviewed` has the findings.

@@ -41,7 +41,7 @@ impl Documentation {
         let target = root().join("target/baton-tests/docs");
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
-            .args(["rustdoc", "--quiet", "--offline", "-p", "baton", "--lib", "--target-dir"])
+            .args(["rustdoc", "--quiet", "--offline", "-p", "baton-gpu", "--lib", "--target-dir"])
             .arg(&target)
             .args(["--", "-Zunstable-options", "--output-format", "json"])
             // Only for the format of rustdoc's answer.

@@ -148,7 +148,7 @@ impl Workshop {
     fn write<'a>(&self, programs: impl Iterator<Item = &'a Candidate>) -> Result<()> {
         let manifest = format!(
             "[package]\nname = \"programs-kernel\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-             [dependencies]\nbaton = {{ path = {:?} }}\n",
+             [dependencies]\nbaton = {{ package = \"baton-gpu\", path = {:?} }}\n",
             self.library
         );
         write(&self.folder.join("Cargo.toml"), &manifest)?;

@@ -97,7 +97,7 @@ fn word(rule: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// The table of all rules.
-const RULES: &str = include_str!("../../../../../docs/rules.md");
+const RULES: &str = include_str!("rules.md");
 
 /// The text of a rule in the table.
 fn text(rule: &str) -> Option<String> {
