@@ -1,6 +1,6 @@
 //! Cargo as a child process.
 //!
-//! Commands run in the repository's top folder, so that its toolchain file holds wherever the user
+//! Commands run in the workspace's top folder, so that its toolchain file holds wherever the user
 //! stands. Diagnostics of broken code are cargo's own and go to stderr unchanged.
 
 use std::env;
@@ -15,16 +15,24 @@ use std::thread;
 use serde_json::Value;
 
 use crate::progress::Progress;
-use crate::repository::Repository;
+use crate::workspace::Workspace;
 use crate::{Failure, Result, exit_code};
 
-/// Cargo, to be run in the repository; under cargo (`cargo baton`) the same one.
-pub fn command(repository: &Repository) -> Command {
+/// Cargo, to be run in the workspace; under cargo (`cargo baton`) the same one.
+pub fn command(workspace: &Workspace) -> Command {
+    in_folder(workspace.root())
+}
+
+/// Cargo, to be run in a folder.
+pub fn in_folder(folder: &Path) -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.current_dir(repository.root());
+    command.current_dir(folder);
     command
 }
+
+/// What describes the packages of a workspace, and touches nothing.
+pub const METADATA: [&str; 5] = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
 
 /// Cargo could not be started.
 pub fn not_started(error: &std::io::Error) -> Failure {
@@ -39,11 +47,8 @@ pub fn lost(error: &std::io::Error) -> Failure {
 }
 
 /// The workspace's packages as cargo describes them.
-pub fn metadata(repository: &Repository) -> Result<Value> {
-    let output = command(repository)
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .output()
-        .map_err(|error| not_started(&error))?;
+pub fn metadata(workspace: &Workspace) -> Result<Value> {
+    let output = command(workspace).args(METADATA).output().map_err(|error| not_started(&error))?;
     let unreadable = |why: String| {
         Failure::new(exit_code::BUILD, "the workspace could not be read").because(why)
     };
@@ -54,10 +59,10 @@ pub fn metadata(repository: &Repository) -> Result<Value> {
 }
 
 /// Builds packages in release and returns the path of each one's executable, in their order.
-pub fn executables(repository: &Repository, packages: &[&str]) -> Result<Vec<PathBuf>> {
+pub fn executables(workspace: &Workspace, packages: &[&str]) -> Result<Vec<PathBuf>> {
     let progress = Progress::start(format!("building {}", packages.join(", ")));
     let color = if std::io::stderr().is_terminal() { "always" } else { "never" };
-    let mut command = command(repository);
+    let mut command = command(workspace);
     command.args(["build", "--release", "--quiet", "--color", color]);
     command.args(["--message-format", "json-render-diagnostics"]);
     for package in packages {
@@ -115,13 +120,13 @@ pub fn executables(repository: &Repository, packages: &[&str]) -> Result<Vec<Pat
 
 /// An executable without its symbols and debug information, which are most of it. Where neither the toolchain nor the
 /// machine has a program for that, as it is.
-pub fn without_symbols(repository: &Repository, program: &Path) -> Result<Vec<u8>> {
+pub fn without_symbols(workspace: &Workspace, program: &Path) -> Result<Vec<u8>> {
     let bare = program.with_extension("bare");
     let strips = |mut command: Command| {
         let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
         status.is_ok_and(|status| status.success())
     };
-    let stripped = objcopies(repository).into_iter().any(|objcopy| {
+    let stripped = objcopies(workspace).into_iter().any(|objcopy| {
         let mut command = Command::new(objcopy);
         command.arg("--strip-all").args([program, &bare]);
         strips(command)
@@ -136,11 +141,11 @@ pub fn without_symbols(repository: &Repository, program: &Path) -> Result<Vec<u8
 }
 
 /// Programs that can strip, the toolchain's own first.
-fn objcopies(repository: &Repository) -> Vec<PathBuf> {
+fn objcopies(workspace: &Workspace) -> Vec<PathBuf> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
     let sysroot = Command::new(rustc)
         .args(["--print", "sysroot"])
-        .current_dir(repository.root())
+        .current_dir(workspace.root())
         .output()
         .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
         .unwrap_or_default();

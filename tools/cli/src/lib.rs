@@ -14,7 +14,7 @@ pub mod exit_code;
 pub mod failure;
 pub mod output;
 pub mod progress;
-pub mod repository;
+pub mod workspace;
 
 use std::process::ExitCode;
 

@@ -11,25 +11,53 @@ fn output_of(command: &mut Command) -> Output {
     output
 }
 
+/// What `baton` prints in the project.
+fn baton(project: &Path, target: &Path, arguments: &[&str]) -> String {
+    let output = output_of(
+        Command::new(env!("CARGO_BIN_EXE_baton"))
+            .args(arguments)
+            .current_dir(project)
+            .env("CARGO_TARGET_DIR", target)
+            .env("BATON_DEVICE", "emulator"),
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 #[test]
-fn a_new_project_runs_at_once() {
+fn a_new_project_runs_at_once_and_baton_works_in_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let made = output_of(
         Command::new(env!("CARGO_BIN_EXE_baton"))
-            .args(["new", "first-kernels", "--path"])
-            .arg(folder.path()),
+            .arg("new")
+            .arg(folder.path().join("first-kernels")),
     );
     assert!(String::from_utf8_lossy(&made.stdout).contains("cargo run"));
 
     // Dependencies are built once for all runs of this test, and never with what cargo tells tests.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-project");
+    let project = folder.path().join("first-kernels");
     let ran = output_of(
         Command::new(env!("CARGO"))
-            .args(["run", "--quiet", "--offline"])
-            .current_dir(folder.path().join("first-kernels"))
-            .env("CARGO_TARGET_DIR", target)
+            .args(["run", "--release", "--quiet", "--offline"])
+            .current_dir(&project)
+            .env("CARGO_TARGET_DIR", &target)
             .env("BATON_DEVICE", "emulator"),
     );
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(text.contains("10000 elements scaled by 2.5, 0 wrong"), "{text}");
+
+    // The same, without a name: there is one program, and one crate of kernels.
+    let baton = |arguments: &[&str]| baton(&project, &target, arguments);
+    let list = baton(&["run", "--list"]);
+    assert!(
+        list.starts_with("first-kernels ") && list.contains("kernels: first-kernels-kernel"),
+        "{list}"
+    );
+    assert!(baton(&["run"]).contains("0 wrong"));
+    let built = baton(&["build", "--arch", "sm_90", "-o", "scale.ptx"]);
+    assert!(
+        built.contains("first-kernels-kernel for sm_90") && built.contains("scale:"),
+        "{built}"
+    );
+    assert!(project.join("scale.ptx").is_file());
 }

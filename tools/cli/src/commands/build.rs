@@ -1,4 +1,4 @@
-//! `baton build EXAMPLE`: what the compiler makes of an example's kernels.
+//! `baton build [NAME]`: what the compiler makes of a kernel crate.
 //!
 //! The steps and checks are those of a build script; the result goes to a file or, as text, to
 //! stdout instead of into an executable.
@@ -13,14 +13,15 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::commands::doctor;
-use crate::repository::{Example, Repository};
+use crate::workspace::{KernelCrate, Workspace};
 use crate::{Failure, Result, exit_code, output};
 
 /// `baton build`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The example whose kernel crate is built
-    example: String,
+    /// The kernel crate, or the program (in the repository: the example) whose it is [default: the only one]
+    #[arg(value_name = "NAME")]
+    kernels: Option<String>,
 
     /// GPU target, e.g. sm_100a
     #[arg(long)]
@@ -56,20 +57,20 @@ impl Arguments {
             return Err(Failure::usage("a cubin is no text for a terminal")
                 .help("name a file: -o kernels.cubin"));
         }
-        let repository = Repository::find()?;
-        let example = repository.example(&self.example)?;
-        if !example.has_own_kernels() {
-            return Err(no_own_kernels(&self.example, &repository.examples()?));
-        }
-        doctor::provision(&repository)?;
-        let environment = doctor::environment(&repository);
+        let workspace = Workspace::find()?;
+        let kernels = match &self.kernels {
+            Some(name) => workspace.kernels(name)?,
+            None => workspace.only_kernels()?,
+        };
+        doctor::provision(&workspace)?;
+        let environment = doctor::environment(&workspace);
 
-        let binary = self.binary(&repository, &example)?;
+        let binary = self.binary(&workspace, &kernels)?;
         let bytes = match self.emit {
             Emit::Ptx => read(&binary.ptx)?,
             Emit::Cubin => read(cubin(&binary)?)?,
             Emit::Sass => {
-                let store = doctor::store(&repository, &environment);
+                let store = doctor::store(&workspace, &environment);
                 listing(&environment, &store, cubin(&binary)?)?
             }
         };
@@ -87,14 +88,15 @@ impl Arguments {
         if self.json {
             output::line(format_args!("{:#}", as_json(file, &binary)))?;
         } else {
-            output::line(format_args!("{}: {} for {}", file.display(), self.example, self.arch))?;
+            let name = self.kernels.as_ref().unwrap_or(&kernels.name);
+            output::line(format_args!("{}: {name} for {}", file.display(), self.arch))?;
             binary.kernels.iter().try_for_each(|kernel| output::line(line(kernel)))?;
         }
         Ok(exit_code::SUCCESS)
     }
 
-    fn binary(&self, repository: &Repository, example: &Example) -> Result<Binary> {
-        let mut environment = doctor::environment(repository);
+    fn binary(&self, workspace: &Workspace, kernels: &KernelCrate) -> Result<Binary> {
+        let mut environment = doctor::environment(workspace);
         // The command line has named the target.
         environment.remove_if(|name| name == "BATON_ARCH");
         let ptxas = match (
@@ -109,10 +111,10 @@ impl Arguments {
             (_, Emit::Cubin | Emit::Sass) => Ptxas::Required,
         };
         let show_steps = std::io::stderr().is_terminal();
-        let built = Builder::new(&example.kernel)
+        let built = Builder::new(&kernels.folder)
             .arch(self.arch)
             .ptxas(ptxas)
-            .out_dir(doctor::target_dir(repository).join("baton-build").join(&example.name))
+            .out_dir(workspace.target_dir().join("baton-build").join(&kernels.name))
             .environment(environment)
             .progress(|step| {
                 if show_steps || matches!(step, Progress::Warning(_)) {
@@ -120,29 +122,20 @@ impl Arguments {
                 }
             })
             .build();
-        let mut output = built.map_err(|error| not_built(&example.name, &error))?;
+        let mut output = built.map_err(|error| not_built(&kernels.name, &error))?;
         output.binaries.pop().ok_or_else(|| {
             Failure::new(exit_code::BUILD, format!("nothing was built for {}", self.arch))
         })
     }
 }
 
-fn no_own_kernels(example: &str, all: &[Example]) -> Failure {
-    let others = all.iter().filter(|example| example.has_own_kernels());
-    let others: Vec<&str> = others.map(|example| example.name.as_str()).collect();
-    Failure::usage(format!(
-        "`{example}` has no kernels of its own, it runs those of other examples"
-    ))
-    .help(format!("these have some: {}", others.join(", ")))
-}
-
-fn not_built(example: &str, error: &Error) -> Failure {
+fn not_built(kernels: &str, error: &Error) -> Failure {
     let code = match error {
         Error::Missing { .. } | Error::Setup(_) => exit_code::MISSING,
         Error::Io { .. } => exit_code::FILES,
         _ => exit_code::BUILD,
     };
-    Failure::new(code, format!("the kernels of `{example}` were not built")).because(error)
+    Failure::new(code, format!("`{kernels}` was not built")).because(error)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

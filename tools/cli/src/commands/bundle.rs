@@ -18,7 +18,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::commands::doctor;
-use crate::repository::{Example, Repository};
+use crate::workspace::{Example, Workspace};
 use crate::{Failure, Result, cargo, exit_code, output};
 
 /// What a bundle may come to.
@@ -50,10 +50,10 @@ impl Arguments {
             return Err(Failure::usage(format!("`{}` exists already", self.out.display()))
                 .help("name a folder that does not exist, or remove this one"));
         }
-        let repository = Repository::find()?;
+        let workspace = Workspace::find()?;
         let mut examples = match self.examples.as_slice() {
-            [] => repository.examples()?,
-            names => names.iter().map(|name| repository.example(name)).collect::<Result<_>>()?,
+            [] => workspace.examples()?,
+            names => names.iter().map(|name| workspace.example(name)).collect::<Result<_>>()?,
         };
         // The order of equal ranks is that of the list.
         examples.sort_by_key(|example| example.rank);
@@ -61,12 +61,12 @@ impl Arguments {
             [] => examples.into_iter().partition(|example| runs_on(example, self.arch)),
             _ => (examples, Vec::new()),
         };
-        doctor::provision(&repository)?;
+        doctor::provision(&workspace)?;
 
         let names: Vec<&str> = packed.iter().map(|example| example.name.as_str()).collect();
         let mut programs = Vec::new();
-        for (example, path) in packed.iter().zip(cargo::executables(&repository, &names)?) {
-            let program = cargo::without_symbols(&repository, &path)?;
+        for (example, path) in packed.iter().zip(cargo::executables(&workspace, &names)?) {
+            let program = cargo::without_symbols(&workspace, &path)?;
             if !has_kernels_for(&program, self.arch) {
                 return Err(Failure::new(
                     exit_code::BUILD,

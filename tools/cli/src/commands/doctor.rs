@@ -4,9 +4,8 @@
 //! without the optional pieces (ptxas and the disassemblers), so a failed attempt to get those is
 //! told once and not repeated for a day.
 
-use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use baton_builder::Environment;
@@ -15,7 +14,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::progress::Progress;
-use crate::repository::Repository;
+use crate::workspace::Workspace;
 use crate::{Failure, Result, exit_code, output};
 
 /// How long a failed attempt to get an optional piece is remembered.
@@ -36,7 +35,7 @@ pub struct Arguments {
 impl Arguments {
     /// Runs the command. It fails when a required piece is missing; with `--fix`, when any is.
     pub fn run(self) -> Result<u8> {
-        let doctor = doctor(&Repository::find()?);
+        let doctor = doctor(&Workspace::find()?);
         let fixed = if self.fix { fix(&doctor) } else { Ok(()) };
         let items = doctor.items();
         if self.json {
@@ -50,8 +49,8 @@ impl Arguments {
 }
 
 /// Makes sure that kernels can be built; optional pieces that cannot be had are named on stderr.
-pub fn provision(repository: &Repository) -> Result<()> {
-    let doctor = doctor(repository);
+pub fn provision(workspace: &Workspace) -> Result<()> {
+    let doctor = doctor(workspace);
     let items = doctor.items();
     let attempt = doctor.store().path("attempt");
     if missing(&items, true).is_empty() && (missing(&items, false).is_empty() || is_fresh(&attempt))
@@ -81,17 +80,17 @@ fn is_fresh(attempt: &Path) -> bool {
     modified.ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age < PATIENCE)
 }
 
-fn doctor(repository: &Repository) -> Doctor {
-    let environment = environment(repository);
-    let store = store(repository, &environment);
+fn doctor(workspace: &Workspace) -> Doctor {
+    let environment = environment(workspace);
+    let store = store(workspace, &environment);
     Doctor::with(environment, store)
 }
 
-/// The environment for the builder: wherever the user stands, the toolchain is the repository's.
-pub(crate) fn environment(repository: &Repository) -> Environment {
+/// The environment for the builder: wherever the user stands, the toolchain is the workspace's.
+pub(crate) fn environment(workspace: &Workspace) -> Environment {
     let mut environment = Environment::of_process();
     if environment.get("RUSTUP_TOOLCHAIN").is_none()
-        && let Some(channel) = repository.toolchain()
+        && let Some(channel) = workspace.toolchain()
     {
         environment.set("RUSTUP_TOOLCHAIN", channel);
     }
@@ -99,14 +98,8 @@ pub(crate) fn environment(repository: &Repository) -> Environment {
 }
 
 /// Where provisioned tools are.
-pub(crate) fn store(repository: &Repository, environment: &Environment) -> Store {
-    Store::locate(environment, || target_dir(repository))
-}
-
-/// Cargo's target folder.
-pub(crate) fn target_dir(repository: &Repository) -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    repository.root().join(target)
+pub(crate) fn store(workspace: &Workspace, environment: &Environment) -> Store {
+    Store::locate(environment, || workspace.target_dir().to_owned())
 }
 
 fn fix(doctor: &Doctor) -> Result<()> {

@@ -1,9 +1,9 @@
-//! `baton new NAME`: a project of one's own, outside the repository.
+//! `baton new PATH`: a project of one's own, outside the repository.
 //!
 //! It is an ordinary cargo workspace: a kernel crate, a host program and a build script that compiles
-//! the one for the other. `cargo run` works in it at once. The crates of this repository are path
-//! dependencies; the versions of all others are the ones that the repository is tested with, because
-//! its lock file goes along.
+//! the one for the other. `cargo run` works in it at once. Made by a `baton` that was built in the repository,
+//! it has the repository's crates as path dependencies, and the versions of all others are those that the repository is
+//! tested with, because its lock file goes along. Made by one that was installed from a registry, it has them from there.
 //!
 //! The folder appears whole or not at all.
 
@@ -12,23 +12,23 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::repository::Repository;
+use crate::workspace::Workspace;
 use crate::{Failure, Result, exit_code, output};
 
 /// `baton new`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Name of the project: its folder, its package and its program
-    name: String,
-
-    /// Folder to make it in [default: where you are]
-    #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
+    /// Folder to make; its last part names the project, its package and its program
     path: PathBuf,
+
+    /// Name of the project [default: the folder's]
+    #[arg(long)]
+    name: Option<String>,
 }
 
-/// The files of a project. `{name}` is its name, `{module}` the same as Rust spells it, and
-/// `{repository}` the path of this repository.
-const TEMPLATE: [(&str, &str); 7] = [
+/// The files of a project. `{name}` is its name, `{module}` the same as Rust spells it; `{library}`, `{host}` and `{builder}`
+/// are where the crates come from.
+const TEMPLATE: [(&str, &str); 8] = [
     ("Cargo.toml", include_str!("new/template/Cargo.toml.in")),
     ("build.rs", include_str!("new/template/build.rs.in")),
     ("src/main.rs", include_str!("new/template/src/main.rs.in")),
@@ -36,10 +36,8 @@ const TEMPLATE: [(&str, &str); 7] = [
     ("kernel/src/lib.rs", include_str!("new/template/kernel/src/lib.rs.in")),
     ("README.md", include_str!("new/template/README.md.in")),
     (".gitignore", "/target\n"),
+    ("rust-toolchain.toml", include_str!("new/template/rust-toolchain.toml")),
 ];
-
-/// Files that a project takes from the repository as they are.
-const COPIES: [&str; 2] = ["rust-toolchain.toml", "Cargo.lock"];
 
 /// Names that are fine for cargo but would hide a crate that the project uses.
 const TAKEN: [&str; 11] = [
@@ -67,17 +65,25 @@ const KEYWORDS: [&str; 50] = [
 impl Arguments {
     /// Runs the command.
     pub fn run(self) -> Result<u8> {
-        check_name(&self.name)?;
-        let repository = Repository::find()?;
-        let project = self.path.join(&self.name);
+        let name = self.name()?;
+        check_name(&name)?;
+        let project = self.path;
         if project.symlink_metadata().is_ok() {
             return Err(Failure::usage(format!("`{}` exists already", project.display()))
-                .help("choose another name, or another folder with --path"));
+                .help("choose another folder"));
         }
-        write_project(&repository, &project, &self.name)?;
+        write_project(Workspace::repository().as_ref(), &project, &name)?;
         output::line(format_args!("made {}", project.display()))?;
         output::line(format_args!("next: cd {} && cargo run", shell_word(&project)))?;
         Ok(exit_code::SUCCESS)
+    }
+
+    fn name(&self) -> Result<String> {
+        let last = || Some(self.path.file_name()?.to_str()?.to_owned());
+        self.name.clone().or_else(last).ok_or_else(|| {
+            Failure::usage(format!("`{}` names no project", self.path.display()))
+                .help("name it with --name")
+        })
     }
 }
 
@@ -102,8 +108,7 @@ fn check_name(name: &str) -> Result<()> {
     Err(failure.help("for example: baton new my-kernels"))
 }
 
-fn write_project(repository: &Repository, project: &Path, name: &str) -> Result<()> {
-    // Both are there, because `project` was joined from a folder and a checked name.
+fn write_project(repository: Option<&Workspace>, project: &Path, name: &str) -> Result<()> {
     let (Some(parent), Some(folder)) = (project.parent(), project.file_name()) else {
         return Err(Failure::usage(format!("`{}` is no path for a folder", project.display())));
     };
@@ -120,7 +125,7 @@ fn write_project(repository: &Repository, project: &Path, name: &str) -> Result<
     written
 }
 
-fn fill(repository: &Repository, folder: &Path, name: &str) -> Result<()> {
+fn fill(repository: Option<&Workspace>, folder: &Path, name: &str) -> Result<()> {
     let write = |file: &str, text: &[u8]| {
         let path = folder.join(file);
         let parent = path.parent().unwrap_or(folder);
@@ -129,27 +134,42 @@ fn fill(repository: &Repository, folder: &Path, name: &str) -> Result<()> {
             .map_err(|error| Failure::file("write", &path, &error))
     };
     let module = name.replace('-', "_");
-    let root = repository.root().to_str().ok_or_else(|| {
-        let root = repository.root().display();
-        Failure::usage(format!("the path of the repository, `{root}`, is no valid text"))
-            .because("cargo's manifests are UTF-8")
-            .help("move the repository")
-    })?;
+    let [library, host, builder] =
+        ["kernel-lib", "host", "tools/builder"].map(|folder| from(repository, folder));
+    let (library, host, builder) = (library?, host?, builder?);
     for (file, text) in TEMPLATE {
-        // A path in a manifest is a TOML string.
         let text = text
             .replace("{name}", name)
             .replace("{module}", &module)
-            .replace("{repository}", &root.replace('\\', "\\\\").replace('"', "\\\""));
+            .replace("{library}", &library)
+            .replace("{host}", &host)
+            .replace("{builder}", &builder);
         write(file, text.as_bytes())?;
     }
-    for file in COPIES {
-        let original = repository.root().join(file);
-        let bytes =
-            fs::read(&original).map_err(|error| Failure::file("read", &original, &error))?;
-        write(file, &bytes)?;
+    if let Some(repository) = repository {
+        let lock = repository.root().join("Cargo.lock");
+        let bytes = fs::read(&lock).map_err(|error| Failure::file("read", &lock, &error))?;
+        write("Cargo.lock", &bytes)?;
     }
     Ok(())
+}
+
+/// Where a manifest says that a crate of ours comes from: all have this program's version.
+fn from(repository: Option<&Workspace>, folder: &str) -> Result<String> {
+    let Some(repository) = repository else {
+        return Ok(concat!("version = \"", env!("CARGO_PKG_VERSION"), "\"").to_owned());
+    };
+    let path = repository.root().join(folder);
+    let text = path.to_str().ok_or_else(|| {
+        Failure::usage(format!(
+            "the path of the repository, `{}`, is no valid text",
+            path.display()
+        ))
+        .because("cargo's manifests are UTF-8")
+        .help("move the repository")
+    })?;
+    // A path in a manifest is a TOML string.
+    Ok(format!("path = \"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
 /// A path as a shell reads it back.
@@ -182,15 +202,23 @@ mod tests {
     fn no_placeholder_is_left() {
         let folder = tempfile::tempdir().unwrap();
         let project = folder.path().join("my-kernels");
-        write_project(&Repository::find().unwrap(), &project, "my-kernels").unwrap();
-        for (file, _) in TEMPLATE {
-            let text = fs::read_to_string(project.join(file)).unwrap();
-            for placeholder in ["{name}", "{module}", "{repository}"] {
-                assert!(!text.contains(placeholder), "{placeholder} in {file}");
+        for repository in [Workspace::repository(), None] {
+            write_project(repository.as_ref(), &project, "my-kernels").unwrap();
+            for (file, _) in TEMPLATE {
+                let text = fs::read_to_string(project.join(file)).unwrap();
+                for placeholder in ["{name}", "{module}", "{library}", "{host}", "{builder}"] {
+                    assert!(!text.contains(placeholder), "{placeholder} in {file}");
+                }
             }
+            let lock = project.join("Cargo.lock").is_file();
+            assert_eq!(lock, repository.is_some(), "the registry's versions are cargo's to choose");
+            assert_eq!(
+                fs::read_dir(folder.path()).unwrap().count(),
+                1,
+                "nothing else is left over"
+            );
+            fs::remove_dir_all(&project).unwrap();
         }
-        assert!(project.join("rust-toolchain.toml").is_file());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left over");
     }
 
     #[test]

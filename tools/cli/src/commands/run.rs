@@ -1,4 +1,4 @@
-//! `baton run EXAMPLE`: everything from a clean clone to a checked result.
+//! `baton run [NAME]`: everything from a clean clone to a checked result.
 //!
 //! Pieces that are missing are provisioned, the example is built in release, and then it runs where
 //! the user stands, with the user's arguments; its exit code is the command's.
@@ -10,13 +10,13 @@ use serde_json::json;
 
 use crate::cargo;
 use crate::commands::doctor;
-use crate::repository::{Example, Repository};
+use crate::workspace::{Example, Workspace};
 use crate::{Failure, Result, exit_code, output};
 
 /// `baton run`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// List the examples instead: what each shows and where it runs
+    /// List the programs instead: what each shows, where it runs, and which crate has its kernels
     #[arg(long)]
     list: bool,
 
@@ -24,11 +24,10 @@ pub struct Arguments {
     #[arg(long, requires = "list")]
     json: bool,
 
-    /// The example, then its own arguments (see `baton run EXAMPLE --help`)
+    /// The program (in the repository: the example), then its own arguments [default: the only one]
     ///
     /// All examples take --device auto|gpu|emulator, --seed N and --json.
-    #[arg(value_name = "EXAMPLE [ARGUMENTS]", trailing_var_arg = true, allow_hyphen_values = true)]
-    #[arg(required_unless_present = "list")]
+    #[arg(value_name = "NAME [ARGUMENTS]", trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
 }
 
@@ -53,18 +52,18 @@ impl Arguments {
 
     /// Runs the command.
     pub fn run(self) -> Result<u8> {
-        let repository = Repository::find()?;
+        let workspace = Workspace::find()?;
         match self.example() {
-            Some(name) => run_example(&repository, name, self.arguments()),
-            None => print_list(&repository.examples()?, self.json),
+            Some(name) => run_example(&workspace, &workspace.example(name)?, self.arguments()),
+            None if self.list => print_list(&workspace.examples()?, self.json),
+            None => run_example(&workspace, &workspace.only_example()?, &[]),
         }
     }
 }
 
-fn run_example(repository: &Repository, name: &str, arguments: &[String]) -> Result<u8> {
-    let example = repository.example(name)?;
-    doctor::provision(repository)?;
-    let executables = cargo::executables(repository, &[&example.name])?;
+fn run_example(workspace: &Workspace, example: &Example, arguments: &[String]) -> Result<u8> {
+    doctor::provision(workspace)?;
+    let executables = cargo::executables(workspace, &[&example.name])?;
     let status = Command::new(&executables[0])
         .args(arguments)
         .status()
@@ -88,6 +87,7 @@ fn print_list(examples: &[Example], as_json: bool) -> Result<u8> {
                     "name": example.name,
                     "description": example.description,
                     "targets": example.targets,
+                    "kernels": example.kernels.as_ref().map(|kernels| &kernels.name),
                 })
             })
             .collect();
@@ -98,6 +98,9 @@ fn print_list(examples: &[Example], as_json: bool) -> Result<u8> {
     for example in examples {
         output::line(format_args!("{:width$}  {}", example.name, example.description))?;
         output::line(format_args!("{:width$}  needs: {}", "", needs(&example.targets)))?;
+        if let Some(kernels) = &example.kernels {
+            output::line(format_args!("{:width$}  kernels: {}", "", kernels.name))?;
+        }
     }
     Ok(exit_code::SUCCESS)
 }

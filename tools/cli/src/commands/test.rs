@@ -19,7 +19,7 @@ use time::OffsetDateTime;
 
 use crate::commands::doctor;
 use crate::commands::run::exit_code_of;
-use crate::repository::Repository;
+use crate::workspace::Workspace;
 use crate::{Failure, Result, cargo, exit_code, output};
 
 /// `baton test`.
@@ -52,14 +52,14 @@ pub struct Arguments {
 impl Arguments {
     /// Runs the command.
     pub fn run(self) -> Result<u8> {
-        let repository = Repository::find()?;
-        doctor::provision(&repository)?;
+        let workspace = Workspace::find()?;
+        doctor::provision(&workspace)?;
 
         let (from_cargo, to_cargo) = pipe().map_err(|error| cargo::lost(&error))?;
         let clone = |end: &std::io::PipeWriter| end.try_clone().map_err(|e| cargo::lost(&e));
         let campaigns = NamedTempFile::new()
             .map_err(|error| Failure::file("write", &std::env::temp_dir(), &error))?;
-        let mut command = self.cargo_test(&repository);
+        let mut command = self.cargo_test(&workspace);
         command.env(baton_campaign::RECORD, campaigns.path());
         command.stdin(Stdio::null()).stdout(clone(&to_cargo)?).stderr(to_cargo);
         let mut child = command.spawn().map_err(|error| cargo::not_started(&error))?;
@@ -78,7 +78,7 @@ impl Arguments {
         let summary = record.summary() + &campaigns_table(&outcomes(campaigns.path())?);
         output::text(&summary)?;
         if let Some(file) = &self.report {
-            let report = self.report(&repository, &summary);
+            let report = self.report(&workspace, &summary);
             fs::write(file, report).map_err(|error| Failure::file("write", file, &error))?;
         }
         if status.success() && record.passed() == 0 && record.failed() == 0 {
@@ -91,8 +91,8 @@ impl Arguments {
         })
     }
 
-    fn cargo_test(&self, repository: &Repository) -> std::process::Command {
-        let mut command = cargo::command(repository);
+    fn cargo_test(&self, workspace: &Workspace) -> std::process::Command {
+        let mut command = cargo::command(workspace);
         let color = if std::io::stdout().is_terminal() { "always" } else { "never" };
         command.args(["test", "--no-fail-fast", "--color", color]);
         if !self.dev {
@@ -120,11 +120,11 @@ impl Arguments {
     }
 
     /// The closing table as a page that can be kept.
-    fn report(&self, repository: &Repository, summary: &str) -> String {
+    fn report(&self, workspace: &Workspace, summary: &str) -> String {
         let date = OffsetDateTime::now_utc().date();
         let commit = Command::new("git")
             .args(["describe", "--always", "--dirty", "--abbrev=12"])
-            .current_dir(repository.root())
+            .current_dir(workspace.root())
             .output();
         let commit = match commit {
             Ok(output) if output.status.success() => {

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::repository::BundledRun;
+use crate::workspace::BundledRun;
 
 #[test]
 fn a_target_is_recognised_in_full() {
@@ -27,7 +27,7 @@ fn example(name: &str, runs: &[(&str, &str, u64)]) -> Example {
         name: name.into(),
         description: format!("what {name} shows"),
         targets: vec!["sm_100a".into()],
-        kernel: PathBuf::new(),
+        kernels: None,
         rank: 0,
         runs: runs.iter().map(run).collect(),
     }

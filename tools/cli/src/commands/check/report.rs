@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::group::{self, groups};
 use super::search::{Entry, Finding, Outcome};
-use crate::repository::Repository;
+use crate::workspace::Workspace;
 
 /// Waiters of a deadlock that are shown in the source.
 const WAITERS: usize = 6;
@@ -74,12 +74,12 @@ impl<'a> Report<'a> {
         }
         names.sort();
         names.dedup();
-        let repository = Repository::find().ok();
+        let workspace = Workspace::find().ok();
         let here = std::env::current_dir().ok();
         for name in names {
             let beside = file.parent().unwrap_or(Path::new("")).join(&name);
             // Builds in this repository name files from its top.
-            let top = repository.as_ref().map(|repository| repository.root().join(&name));
+            let top = workspace.as_ref().map(|workspace| workspace.root().join(&name));
             let found = [Some(PathBuf::from(&name)), Some(beside), top]
                 .into_iter()
                 .flatten()
