@@ -18,6 +18,7 @@ fn baton(project: &Path, target: &Path, arguments: &[&str]) -> String {
             .args(arguments)
             .current_dir(project)
             .env("CARGO_TARGET_DIR", target)
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
             .env("BATON_DEVICE", "emulator"),
     );
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -25,22 +26,23 @@ fn baton(project: &Path, target: &Path, arguments: &[&str]) -> String {
 
 #[test]
 fn a_new_project_runs_at_once_and_baton_works_in_it() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let made = output_of(
-        Command::new(env!("CARGO_BIN_EXE_baton"))
-            .arg("new")
-            .arg(folder.path().join("first-kernels")),
-    );
+    // A fixed place, so that a second run of this test builds nothing twice.
+    let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("first-kernels");
+    if project.exists() {
+        std::fs::remove_dir_all(&project).expect("the last run's project");
+    }
+    let made = output_of(Command::new(env!("CARGO_BIN_EXE_baton")).arg("new").arg(&project));
     assert!(String::from_utf8_lossy(&made.stdout).contains("cargo run"));
 
-    // Dependencies are built once for all runs of this test, and never with what cargo tells tests.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-project");
-    let project = folder.path().join("first-kernels");
+    // Where this test was built itself: what both need is there already.
+    let target =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").to_owned();
     let ran = output_of(
         Command::new(env!("CARGO"))
             .args(["run", "--release", "--quiet", "--offline"])
             .current_dir(&project)
             .env("CARGO_TARGET_DIR", &target)
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
             .env("BATON_DEVICE", "emulator"),
     );
     let text = String::from_utf8_lossy(&ran.stdout);
