@@ -24,6 +24,10 @@ pub struct Arguments {
     /// Name of the project [default: the folder's]
     #[arg(long)]
     name: Option<String>,
+
+    /// Take the crates from the registry, although the repository is at hand
+    #[arg(long)]
+    registry: bool,
 }
 
 /// The files of a project. `{name}` is its name, `{module}` the same as Rust spells it; `{library}`, `{host}` and `{builder}`
@@ -72,7 +76,8 @@ impl Arguments {
             return Err(Failure::usage(format!("`{}` exists already", project.display()))
                 .help("choose another folder"));
         }
-        write_project(Workspace::repository().as_ref(), &project, &name)?;
+        let repository = if self.registry { None } else { Workspace::repository() };
+        write_project(repository.as_ref(), &project, &name)?;
         output::line(format_args!("made {}", project.display()))?;
         output::line(format_args!("next: cd {} && cargo run", shell_word(&project)))?;
         Ok(exit_code::SUCCESS)
