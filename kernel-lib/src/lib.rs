@@ -55,7 +55,7 @@
 //!
 //! # Where to look
 //! - [`path`]: what must stand between two accesses, the table of crossings, and which states of a region allow what.
-//! - [`mnemonics`]: from a PTX instruction to what issues it.
+//! - [`mnemonics`]: from a PTX instruction to what issues it; [`cuda_names`]: from a name of CUDA C++ to ours.
 //! - [`same`]: what decides about a collective is one value for its set, which the builder checks; how to say what it cannot see.
 //! - [`protocol`]: ready hand-overs between CTAs; [`cluster`], [`relay`]: those of a cluster; [`takeover`]: who does which tile.
 //!
@@ -82,6 +82,7 @@ pub mod alias;
 pub mod atomic;
 pub mod cluster;
 pub mod collective;
+pub mod cuda_names;
 mod cursor;
 mod dropped;
 pub mod edited_map;

@@ -1,0 +1,3 @@
+//! Index: from CUDA's names to Rust names.
+//!
+#![doc = include_str!("cuda_names.md")]
