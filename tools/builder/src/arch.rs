@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 macro_rules! archs {
-    ($($(#[$doc:meta])* $variant:ident $name:literal $capability:tt $toolkit:tt;)*) => {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $capability:tt $toolkit:tt $ptx:tt;)*) => {
         /// A target of code generation, as `-Ctarget-cpu` and ptxas spell it.
         ///
         /// A plain target runs on later GPUs too, an `f` target on its family, an `a` target on
@@ -33,33 +33,38 @@ macro_rules! archs {
             pub(crate) const fn toolkit(self) -> (u32, u32) {
                 match self { $(Self::$variant => $toolkit,)* }
             }
+
+            /// The first version of PTX that knows the target, as LLVM declares it.
+            pub(crate) const fn first_ptx(self) -> (u32, u32) {
+                match self { $(Self::$variant => $ptx,)* }
+            }
         }
     };
 }
 
 archs! {
-    Sm75 "sm_75" (7, 5) (10, 0);
-    Sm80 "sm_80" (8, 0) (11, 0);
-    Sm86 "sm_86" (8, 6) (11, 1);
-    Sm87 "sm_87" (8, 7) (11, 5);
-    Sm89 "sm_89" (8, 9) (11, 8);
-    Sm90 "sm_90" (9, 0) (11, 8);
-    Sm90a "sm_90a" (9, 0) (12, 0);
-    Sm100 "sm_100" (10, 0) (12, 8);
-    Sm100f "sm_100f" (10, 0) (12, 9);
-    Sm100a "sm_100a" (10, 0) (12, 8);
-    Sm103 "sm_103" (10, 3) (12, 9);
-    Sm103f "sm_103f" (10, 3) (12, 9);
-    Sm103a "sm_103a" (10, 3) (12, 9);
-    Sm110 "sm_110" (11, 0) (13, 0);
-    Sm110f "sm_110f" (11, 0) (13, 0);
-    Sm110a "sm_110a" (11, 0) (13, 0);
-    Sm120 "sm_120" (12, 0) (12, 8);
-    Sm120f "sm_120f" (12, 0) (12, 9);
-    Sm120a "sm_120a" (12, 0) (12, 8);
-    Sm121 "sm_121" (12, 1) (12, 9);
-    Sm121f "sm_121f" (12, 1) (12, 9);
-    Sm121a "sm_121a" (12, 1) (12, 9);
+    Sm75 "sm_75" (7, 5) (10, 0) (6, 3);
+    Sm80 "sm_80" (8, 0) (11, 0) (7, 0);
+    Sm86 "sm_86" (8, 6) (11, 1) (7, 1);
+    Sm87 "sm_87" (8, 7) (11, 5) (7, 4);
+    Sm89 "sm_89" (8, 9) (11, 8) (7, 8);
+    Sm90 "sm_90" (9, 0) (11, 8) (7, 8);
+    Sm90a "sm_90a" (9, 0) (12, 0) (8, 0);
+    Sm100 "sm_100" (10, 0) (12, 8) (8, 6);
+    Sm100f "sm_100f" (10, 0) (12, 9) (8, 8);
+    Sm100a "sm_100a" (10, 0) (12, 8) (8, 6);
+    Sm103 "sm_103" (10, 3) (12, 9) (8, 8);
+    Sm103f "sm_103f" (10, 3) (12, 9) (8, 8);
+    Sm103a "sm_103a" (10, 3) (12, 9) (8, 8);
+    Sm110 "sm_110" (11, 0) (13, 0) (9, 0);
+    Sm110f "sm_110f" (11, 0) (13, 0) (9, 0);
+    Sm110a "sm_110a" (11, 0) (13, 0) (9, 0);
+    Sm120 "sm_120" (12, 0) (12, 8) (8, 7);
+    Sm120f "sm_120f" (12, 0) (12, 9) (8, 8);
+    Sm120a "sm_120a" (12, 0) (12, 8) (8, 7);
+    Sm121 "sm_121" (12, 1) (12, 9) (8, 8);
+    Sm121f "sm_121f" (12, 1) (12, 9) (8, 8);
+    Sm121a "sm_121a" (12, 1) (12, 9) (8, 8);
 }
 
 impl Arch {

@@ -11,10 +11,10 @@ use crate::check::{Finding, Severity, check};
 use crate::environment::Environment;
 use crate::post;
 use crate::provision::cuda::Tool;
-use crate::provision::{Store, cuda, rust_src};
+use crate::provision::{Store, cuda, nvvm as libnvvm, rust_src};
 use crate::ptxas::{self, Outcome, Usage};
 use crate::toolchain::Toolchain;
-use crate::{Arch, Error, image};
+use crate::{Arch, Error, image, nvvm};
 
 /// What is being done, for those who wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,32 @@ impl Ptxas {
     }
 }
 
+/// Who makes PTX of what rustc has understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// LLVM, inside rustc.
+    #[default]
+    Llvm,
+    /// NVIDIA's libNVVM, of rustc's LLVM IR: for sm_100 and later. It is found in a CUDA toolkit, or fetched by package name.
+    Nvvm,
+}
+
+impl Backend {
+    /// What `BATON_BACKEND` says.
+    pub fn of(env: &Environment) -> Result<Self, Error> {
+        let Some(value) = env.get("BATON_BACKEND") else { return Ok(Self::Llvm) };
+        match value.to_str() {
+            Some("llvm") => Ok(Self::Llvm),
+            Some("nvvm") => Ok(Self::Nvvm),
+            _ => Err(Error::Setup(format!(
+                "BATON_BACKEND is `{}`; it can be llvm or nvvm",
+                value.display()
+            ))),
+        }
+    }
+}
+
 /// What becomes of a kernel that a check finds fault with, and of what the compiler says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Faults {
@@ -109,6 +135,7 @@ pub struct Builder<'a> {
     features: Vec<String>,
     out_dir: Option<PathBuf>,
     target_dir: Option<PathBuf>,
+    backend: Option<Backend>,
     ptxas: Option<Ptxas>,
     faults: Faults,
     env: Environment,
@@ -125,6 +152,7 @@ impl<'a> Builder<'a> {
             features: Vec::new(),
             out_dir: None,
             target_dir: None,
+            backend: None,
             ptxas: None,
             faults: Faults::Refuse,
             env: Environment::of_process(),
@@ -164,6 +192,12 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// Who makes the PTX; `BATON_BACKEND` decides if nothing is said.
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.backend = Some(backend);
+        self
+    }
+
     /// Whether ptxas runs; `BATON_PTXAS` decides if nothing is said.
     pub fn ptxas(mut self, ptxas: Ptxas) -> Self {
         self.ptxas = Some(ptxas);
@@ -199,6 +233,7 @@ impl<'a> Builder<'a> {
         let kernel = root.join(&self.kernel);
         let archs = self.chosen_archs()?;
         let ptxas_mode = self.chosen_ptxas()?;
+        let backend = self.backend.map_or_else(|| Backend::of(&self.env), Ok)?;
 
         let toolchain = Toolchain::of(&self.env, kernel.is_dir().then_some(&*kernel))?;
         toolchain.check(&self.env)?;
@@ -222,6 +257,10 @@ impl<'a> Builder<'a> {
 
         let store = Store::locate(&self.env, || target_dir.clone());
         let sources = rust_src::provide(&self.env, &toolchain, &store, &mut self.progress)?;
+        let library = match backend {
+            Backend::Llvm => None,
+            Backend::Nvvm => Some(libnvvm::provide(&self.env, &store, &mut self.progress)?),
+        };
         let mut without = None;
         let assembler = match ptxas_mode {
             Ptxas::Off => None,
@@ -247,14 +286,19 @@ impl<'a> Builder<'a> {
             let compiled = Cargo { env: &self.env, toolchain: &toolchain }.compile(
                 &package,
                 arch,
+                backend,
                 &self.features,
                 &sources,
                 &target_dir,
                 self.faults,
             )?;
             watched.extend(compiled.sources);
+            let ptx = match &library {
+                Some(library) => &nvvm::compile(library, &compiled.text, name, arch)?,
+                None => &compiled.text,
+            };
             (self.progress)(&Progress::Checking { package: name, arch });
-            let finished = finish(&compiled.text, &package, arch, &roots, self.faults)?;
+            let finished = finish(ptx, &package, arch, &roots, self.faults)?;
             for warning in &finished.warnings {
                 (self.progress)(&Progress::Warning(warning));
             }
@@ -549,6 +593,7 @@ fn tell_cargo(sources: Vec<PathBuf>, package: &Package, store: &Store) -> Result
     for name in [
         "BATON_ARCH",
         "BATON_PTXAS",
+        "BATON_BACKEND",
         "BATON_TOOLS_DIR",
         "BATON_ANY_RUSTC",
         "CUDA_HOME",

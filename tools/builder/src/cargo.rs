@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::{Environment, failure};
 use crate::provision::rust_src::RustSrc;
 use crate::toolchain::Toolchain;
-use crate::{Arch, Error, Faults};
+use crate::{Arch, Backend, Error, Faults};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
@@ -112,17 +112,19 @@ impl Cargo<'_> {
             .ok_or_else(|| unreadable("it holds no package with a library (src/lib.rs)".into()))
     }
 
-    /// Compiles the package to PTX, with debug information.
+    /// Compiles the package, with debug information: to PTX, or to the IR from which libNVVM makes it.
+    #[expect(clippy::too_many_arguments, reason = "what cargo is to be told, said once")]
     pub fn compile(
         &self,
         package: &Package,
         arch: Arch,
+        backend: Backend,
         features: &[String],
         sources: &RustSrc,
         target_dir: &Path,
         faults: Faults,
     ) -> Result<Compiled, Error> {
-        // The compiler writes the PTX to a place that cargo does not guard.
+        // The compiler writes to a place that cargo does not guard.
         let folder = target_dir.join("ptx");
         fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         let lock = folder.join("lock");
@@ -133,14 +135,20 @@ impl Cargo<'_> {
         let mut build = DefaultHasher::new();
         (&package.manifest, features).hash(&mut build);
         let build = build.finish();
-        let ptx = folder.join(format!("{}.{arch}.{build:016x}.raw.ptx", package.library));
-        self.rustc(package, arch, features, sources, target_dir, &ptx, faults)?;
-        if !ptx.is_file() {
+        let (kind, ending) = match backend {
+            Backend::Llvm => ("asm", "ptx"),
+            Backend::Nvvm => ("llvm-ir", "ll"),
+        };
+        let file = folder.join(format!("{}.{arch}.{build:016x}.raw.{ending}", package.library));
+        let emit = (kind, &*file);
+        self.rustc(package, arch, features, sources, target_dir, emit, faults)?;
+        if !file.is_file() {
             // Cargo thinks that nothing has changed, but somebody has removed the file.
             self.clean(package, target_dir)?;
-            self.rustc(package, arch, features, sources, target_dir, &ptx, faults)?;
+            self.rustc(package, arch, features, sources, target_dir, emit, faults)?;
         }
-        let text = fs::read_to_string(&ptx).map_err(Error::io("read the compiler's PTX", &ptx))?;
+        let text =
+            fs::read_to_string(&file).map_err(Error::io("read what the compiler wrote", &file))?;
         let dep_info =
             target_dir.join(TRIPLE).join(PROFILE).join(format!("lib{}.d", package.library));
         let dep_info = fs::read_to_string(&dep_info)
@@ -176,7 +184,7 @@ impl Cargo<'_> {
         features: &[String],
         sources: &RustSrc,
         target_dir: &Path,
-        ptx: &Path,
+        (kind, file): (&str, &Path),
         faults: Faults,
     ) -> Result<(), Error> {
         let dir = package.manifest.parent().unwrap_or(&package.manifest);
@@ -210,8 +218,8 @@ impl Cargo<'_> {
             _ => "never",
         };
         command.args(["--color", colour]);
-        let mut emit = OsString::from("--emit=asm=");
-        emit.push(ptx);
+        let mut emit = OsString::from(format!("--emit={kind}="));
+        emit.push(file);
         command.arg("--").arg(format!("-Ctarget-cpu={arch}")).arg(emit);
         let (success, messages) = match faults {
             Faults::Refuse => {
@@ -245,7 +253,7 @@ impl Cargo<'_> {
 
 /// What a device build gives.
 pub(crate) struct Compiled {
-    /// The PTX.
+    /// The PTX, or the IR.
     pub text: String,
     /// The source files that it was made from.
     pub sources: Vec<PathBuf>,

@@ -60,6 +60,15 @@ pub enum Error {
         /// Each broken rule with its place, and what may be one.
         findings: Vec<Finding>,
     },
+    /// libNVVM does not take the compiler's IR.
+    Nvvm {
+        /// The kernel crate.
+        package: String,
+        /// The target.
+        arch: Arch,
+        /// What it has said.
+        log: String,
+    },
     /// ptxas does not take the PTX.
     Assemble {
         /// The kernel crate.
@@ -105,6 +114,9 @@ impl fmt::Display for Error {
             Self::Checks { package, arch, findings } => {
                 write!(f, "the PTX of `{package}` for {arch} breaks its rules:")?;
                 findings.iter().try_for_each(|finding| write!(f, "\n{finding}"))
+            }
+            Self::Nvvm { package, arch, log } => {
+                write!(f, "libNVVM does not take the IR of `{package}` for {arch}:\n{log}")
             }
             Self::Assemble { package, arch, findings } => {
                 write!(f, "ptxas does not take the PTX of `{package}` for {arch}:")?;

@@ -20,6 +20,7 @@
 //!
 //! | variable | effect |
 //! |---|---|
+//! | `BATON_BACKEND` | `llvm` (usual): rustc writes the PTX; `nvvm`: NVIDIA's libNVVM makes it of rustc's LLVM IR |
 //! | `BATON_ARCH` | targets to build for, with commas between; instead of those that the call names |
 //! | `BATON_OFFLINE` | nothing is downloaded (`CARGO_NET_OFFLINE` does the same) |
 //! | `BATON_PTXAS` | `off`: do without; `required`: an error if it is missing; `auto` is usual |
@@ -35,6 +36,7 @@ mod check;
 mod environment;
 mod error;
 mod image;
+mod nvvm;
 mod post;
 pub mod provision;
 mod ptxas;
@@ -43,7 +45,7 @@ mod testing;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};
-pub use builder::{Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas};
+pub use builder::{Backend, Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas};
 pub use check::{Finding, Note, Severity, lint};
 pub use environment::Environment;
 pub use error::Error;

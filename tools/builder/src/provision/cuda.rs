@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Listener, Refusal, Store, limited, offline, room, run};
+use super::{Listener, Refusal, Store, offline, pip};
 use crate::environment::Environment;
 use crate::{Error, Progress};
 
 /// The release that is fetched.
-const RELEASE: &str = "13.5";
+pub(super) const RELEASE: &str = "13.5";
 
 /// The Python packages that hold the programs.
 const PACKAGES: [&str; 3] = ["nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm", "nvidia-cuda-cuobjdump"];
@@ -134,23 +134,7 @@ pub(crate) fn fetch_once(
 }
 
 fn with_pip(env: &Environment, dir: &Path) -> Result<(), Refusal> {
-    room(env, dir, 300)?;
-    let python = ["python3", "python"].into_iter().find_map(|name| env.find(name));
-    let python = python.ok_or_else(|| Refusal::Closed("there is no `python3` on PATH".into()))?;
-    let wheels = dir.join("wheels");
-    let mut pip = limited(env, &python);
-    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"])
-        .args(["--disable-pip-version-check", "--no-input", "--retries", "2", "--dest"])
-        .arg(&wheels)
-        .args(PACKAGES.map(|package| format!("{package}=={RELEASE}.*")));
-    run(&mut pip, "pip download")?;
-    for wheel in fs::read_dir(&wheels).map_err(Error::io("read", &wheels))? {
-        let wheel = wheel.map_err(Error::io("read", &wheels))?.path();
-        let mut unzip = env.command(&python);
-        unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(dir);
-        run(&mut unzip, &format!("cannot unpack {}", wheel.display()))?;
-    }
-    fs::remove_dir_all(&wheels).map_err(Error::io("remove", &wheels))?;
+    pip::unpack(env, dir, &PACKAGES.map(|package| format!("{package}=={RELEASE}.*")), 300)?;
     set_run_bits(&dir.join(BIN))?;
     match release(env, &dir.join(BIN).join("ptxas")) {
         Some(_) => Ok(()),

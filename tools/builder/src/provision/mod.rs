@@ -1,8 +1,7 @@
 //! Finds the parts of the tool chain that a Rust installation does not bring, and fetches them.
 //!
-//! Two parts: the sources of `core` ([`rust_src`]), without which nothing can be compiled for the
-//! GPU, and the assembler ([`cuda`]), without which only machine code and its statistics are
-//! missing. What is fetched goes into the [`Store`]; nothing outside it is touched, except that
+//! The sources of `core` ([`rust_src`]), without which nothing can be compiled for the GPU; the assembler ([`cuda`]), without
+//! which only machine code and its statistics are missing; and libNVVM ([`nvvm`]), for who asks for its road. What is fetched goes into the [`Store`]; nothing outside it is touched, except that
 //! rustup adds its own component where it may.
 //!
 //! Fetching is by package name through the machine's own package managers, with the sources,
@@ -10,6 +9,8 @@
 
 pub mod cuda;
 mod debian;
+pub mod nvvm;
+mod pip;
 pub mod rust_src;
 mod store;
 
@@ -21,7 +22,7 @@ pub use store::Store;
 use crate::cargo::Cargo;
 use crate::environment::{Environment, failure};
 use crate::toolchain::Toolchain;
-use crate::{Error, Progress, Ptxas};
+use crate::{Backend, Error, Progress, Ptxas};
 
 /// Who hears what is being done.
 pub(crate) type Listener<'a> = &'a mut dyn FnMut(&Progress<'_>);
@@ -210,6 +211,14 @@ impl Doctor {
             let required = tool == "ptxas" && matches!(ptxas, Ok(Ptxas::Required) | Err(_));
             items.push(Item { name: tool, purpose, required, state });
         }
+        let state = match nvvm::find(&self.env, &self.store) {
+            Some((place, (major, minor))) => {
+                State::Found { version: Some(format!("{major}.{minor}")), place }
+            }
+            None => State::Missing { remedy: nvvm::remedy() },
+        };
+        let required = matches!(Backend::of(&self.env), Ok(Backend::Nvvm));
+        items.push(Item { name: "libnvvm", purpose: nvvm::PURPOSE, required, state });
         items
     }
 
@@ -236,7 +245,8 @@ impl Doctor {
             true => cuda::fetch(&self.env, &self.store, &mut progress).map(drop),
             false => Ok(()),
         };
+        let library = nvvm::provide(&self.env, &self.store, &mut progress).map(drop);
         let cargo = Cargo { env: &self.env, toolchain: &toolchain };
-        sources.and_then(|sources| cargo.fetch_dependencies(&sources)).and(tools)
+        sources.and_then(|sources| cargo.fetch_dependencies(&sources)).and(tools).and(library)
     }
 }
