@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use baton_builder::{Arch, Binary, Builder, Ptxas};
+use baton_builder::{Arch, Backend, Binary, Builder, Ptxas};
 use baton_ptx::lines::LineTable;
 use serde_json::Value;
 
@@ -79,10 +79,19 @@ pub struct Kernels {
 /// # Panics
 /// If they do not build.
 pub fn kernels(example: &str, arch: Arch) -> Kernels {
+    kernels_by(example, arch, Backend::Llvm)
+}
+
+/// The same, by the compiler that is named.
+///
+/// # Panics
+/// If they do not build.
+pub fn kernels_by(example: &str, arch: Arch, backend: Backend) -> Kernels {
     let output = Builder::new(root().join("examples").join(example).join("kernel"))
         .arch(arch)
+        .backend(backend)
         .ptxas(Ptxas::Required)
-        .out_dir(root().join("target/baton-tests").join(example))
+        .out_dir(root().join("target/baton-tests").join(format!("{backend:?}")).join(example))
         .build()
         .unwrap_or_else(|error| panic!("{example} for {arch}: {error}"));
     let [binary] = <[Binary; 1]>::try_from(output.binaries).expect("one target, one binary");

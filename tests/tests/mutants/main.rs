@@ -189,17 +189,24 @@ fn every_broken_hand_over_of_the_twins_is_noticed() {
 
 #[test]
 fn nothing_is_said_of_correct_kernels() {
-    nothing_is_said_of("schedules under which a correct kernel is silent", subject::all());
+    let name = "schedules under which a correct kernel is silent";
+    nothing_is_said_of(Campaign::new(name, SILENT, SILENT_LONG), subject::all());
 }
 
 #[test]
 fn nothing_is_said_of_correct_twins() {
-    nothing_is_said_of("schedules under which a correct twin is silent", subject::twins());
+    let name = "schedules under which a correct twin is silent";
+    nothing_is_said_of(Campaign::new(name, SILENT, SILENT_LONG), subject::twins());
 }
 
-fn nothing_is_said_of(name: &str, subjects: Vec<Subject>) {
+#[test]
+fn the_second_road_leads_to_the_same_values() {
+    let name = "schedules under which what libNVVM has compiled is right and silent";
+    nothing_is_said_of(Campaign::new(name, 10, 100), subject::by_libnvvm());
+}
+
+fn nothing_is_said_of(campaign: Campaign, subjects: Vec<Subject>) {
     let subjects = chosen(subjects);
-    let campaign = Campaign::new(name, SILENT, SILENT_LONG);
     let seeds = campaign.cases();
     let blocks: Vec<(&Subject, Range<u64>)> = subjects
         .iter()

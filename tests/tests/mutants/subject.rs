@@ -1,11 +1,13 @@
 //! The kernels that are mutated, and their twins in CUDA C++, each with a way to run it that uses every part of it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::LazyLock;
 
 use baton::float::bf16;
+use baton_builder::{Arch, Backend};
 use baton_host::{Binary, Device, EmulatorOptions, Error, Image, Module};
-use baton_tests::root;
+use baton_tests::{kernels_by, root};
 use example_common::Outcome;
 use gemm_blackwell::{Problem, Schedule, Shape};
 use protocols::{Protocol, Size};
@@ -16,6 +18,8 @@ pub struct Subject {
     /// The code that is mutated.
     pub ptx: String,
     image: &'static Image,
+    /// What the code is for.
+    arch: &'static str,
     /// Thread-instructions after which a run that makes no headway is given up.
     steps: u64,
     run: Box<Run>,
@@ -109,6 +113,22 @@ pub fn twins() -> Vec<Subject> {
     all().into_iter().filter_map(twin).collect()
 }
 
+/// The kernels as libNVVM compiles them, run in the same ways; for sm_100a, since it reads rustc's IR for that. What multiplies in
+/// registers is for Hopper alone.
+pub fn by_libnvvm() -> Vec<Subject> {
+    let mut built = BTreeMap::new();
+    let compiled = |subject: Subject| {
+        let name = subject.image.name;
+        let example = name.strip_suffix("_kernel")?.replace('_', "-");
+        let ptx = (name != gemm_hopper::KERNELS.name).then(|| {
+            let of = || kernels_by(&example, Arch::Sm100a, Backend::Nvvm).ptx;
+            built.entry(name).or_insert_with(of).clone()
+        })?;
+        Some(Subject { ptx, arch: Arch::Sm100a.name(), ..subject })
+    };
+    all().into_iter().filter_map(compiled).collect()
+}
+
 /// Steps of the kernels on ordinary memory, and of those that copy or multiply tiles.
 const SHORT: u64 = 5_000_000;
 const LONG: u64 = 20_000_000;
@@ -120,14 +140,20 @@ impl Subject {
         steps: u64,
         run: impl Fn(&Device, &Module, u64) -> Result<Outcome, Error> + Sync + 'static,
     ) -> Self {
-        Self { kernel, ptx: image.binaries[0].ptx.to_owned(), image, steps, run: Box::new(run) }
+        let Binary { ptx, arch, .. } = image.binaries[0];
+        Self { kernel, ptx: ptx.to_owned(), image, arch, steps, run: Box::new(run) }
     }
 
     /// An emulator, strict, with this code in the place of the original's.
     pub fn load(&self, ptx: String) -> Result<(Device, Module), Error> {
         // An image is part of a program, and lives as long.
         let ptx: &'static str = ptx.leak();
-        let binaries = Box::leak(Box::new([Binary { ptx, cubin: None, ..self.image.binaries[0] }]));
+        let binaries = Box::leak(Box::new([Binary {
+            ptx,
+            arch: self.arch,
+            cubin: None,
+            ..self.image.binaries[0]
+        }]));
         let mut options = EmulatorOptions::default().with_strict(true);
         options.machine.step_limit = Some(self.steps);
         let device = Device::emulator(options);

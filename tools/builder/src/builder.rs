@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use baton_ptx::Module;
 
@@ -97,22 +98,49 @@ pub enum Backend {
     /// LLVM, inside rustc.
     #[default]
     Llvm,
-    /// NVIDIA's libNVVM, of rustc's LLVM IR: for sm_100 and later. It is found in a CUDA toolkit, or fetched by package name.
+    /// NVIDIA's libNVVM, of rustc's LLVM IR: for sm_100 and later. It is found in a CUDA toolkit, or fetched by package name. Of several
+    /// targets, those before are LLVM's still, with a warning.
     Nvvm,
 }
 
 impl Backend {
-    /// What `BATON_BACKEND` says.
+    /// The variable that chooses one.
+    pub const VARIABLE: &str = "BATON_BACKEND";
+
+    /// What the variable says.
     pub fn of(env: &Environment) -> Result<Self, Error> {
-        let Some(value) = env.get("BATON_BACKEND") else { return Ok(Self::Llvm) };
-        match value.to_str() {
-            Some("llvm") => Ok(Self::Llvm),
-            Some("nvvm") => Ok(Self::Nvvm),
-            _ => Err(Error::Setup(format!(
-                "BATON_BACKEND is `{}`; it can be llvm or nvvm",
-                value.display()
-            ))),
+        let Some(value) = env.get(Self::VARIABLE) else { return Ok(Self::Llvm) };
+        let name = value.to_string_lossy();
+        name.parse().map_err(|error| Error::Setup(format!("{}: {error}", Self::VARIABLE)))
+    }
+
+    /// The name: `nvvm`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Llvm => "llvm",
+            Self::Nvvm => "nvvm",
         }
+    }
+}
+
+/// A name that is no backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownBackend(String);
+
+impl fmt::Display for UnknownBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a backend; there are llvm and nvvm", self.0)
+    }
+}
+
+impl std::error::Error for UnknownBackend {}
+
+impl FromStr for Backend {
+    type Err = UnknownBackend;
+
+    fn from_str(name: &str) -> Result<Self, UnknownBackend> {
+        let known = [Self::Llvm, Self::Nvvm].into_iter().find(|backend| backend.name() == name);
+        known.ok_or_else(|| UnknownBackend(name.to_owned()))
     }
 }
 
@@ -259,9 +287,12 @@ impl<'a> Builder<'a> {
         let sources = rust_src::provide(&self.env, &toolchain, &store, &mut self.progress)?;
         let library = match backend {
             Backend::Llvm => None,
-            Backend::Nvvm => Some(libnvvm::provide(&self.env, &store, &mut self.progress)?),
+            Backend::Nvvm if archs.iter().any(|&arch| nvvm::takes(arch)) => {
+                Some(libnvvm::provide(&self.env, &store, &mut self.progress)?)
+            }
+            Backend::Nvvm => return Err(nvvm::too_old(&archs)),
         };
-        let mut without = None;
+        let mut without = Vec::new();
         let assembler = match ptxas_mode {
             Ptxas::Off => None,
             mode => match assembler(&self.env, &store, &archs, &mut self.progress) {
@@ -270,7 +301,7 @@ impl<'a> Builder<'a> {
                 Err(error) => {
                     let note = format!("no machine code: {error}");
                     (self.progress)(&Progress::Without(&note));
-                    without = Some(note);
+                    without.push(note);
                     None
                 }
             },
@@ -283,6 +314,15 @@ impl<'a> Builder<'a> {
         for &arch in &archs {
             let name = &package.name;
             (self.progress)(&Progress::Compiling { package: name, arch });
+            let backend = match backend {
+                Backend::Nvvm if !nvvm::takes(arch) => {
+                    let note = format!("{arch} is compiled by LLVM: {}", nvvm::TAKES);
+                    (self.progress)(&Progress::Without(&note));
+                    without.push(note);
+                    Backend::Llvm
+                }
+                backend => backend,
+            };
             let compiled = Cargo { env: &self.env, toolchain: &toolchain }.compile(
                 &package,
                 arch,
@@ -294,8 +334,10 @@ impl<'a> Builder<'a> {
             )?;
             watched.extend(compiled.sources);
             let ptx = match &library {
-                Some(library) => &nvvm::compile(library, &compiled.text, name, arch)?,
-                None => &compiled.text,
+                Some(library) if backend == Backend::Nvvm => {
+                    &nvvm::compile(library, &compiled.text, name, arch)?
+                }
+                _ => &compiled.text,
             };
             (self.progress)(&Progress::Checking { package: name, arch });
             let finished = finish(ptx, &package, arch, &roots, self.faults)?;

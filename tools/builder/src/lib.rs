@@ -45,7 +45,9 @@ mod testing;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};
-pub use builder::{Backend, Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas};
+pub use builder::{
+    Backend, Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas, UnknownBackend,
+};
 pub use check::{Finding, Note, Severity, lint};
 pub use environment::Environment;
 pub use error::Error;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use baton_builder::Backend;
 use serde_json::Value;
 
 use crate::progress::Progress;
@@ -20,7 +21,11 @@ use crate::{Failure, Result, exit_code};
 
 /// Cargo, to be run in the workspace; under cargo (`cargo baton`) the same one.
 pub fn command(workspace: &Workspace) -> Command {
-    in_folder(workspace.root())
+    let mut command = in_folder(workspace.root());
+    if let Some(backend) = workspace.backend() {
+        command.env(Backend::VARIABLE, backend.name());
+    }
+    command
 }
 
 /// Cargo, to be run in a folder.

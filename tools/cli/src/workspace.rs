@@ -8,6 +8,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use baton_builder::Backend;
 use serde_json::Value;
 
 use crate::{Failure, Result, cargo, exit_code};
@@ -24,6 +25,7 @@ pub struct Workspace {
     root: PathBuf,
     target: PathBuf,
     kind: Kind,
+    backend: Option<Backend>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +113,7 @@ impl Workspace {
         }
         let root = folder.canonicalize().ok()?;
         let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-        Some(Self { target: root.join(target), root, kind: Kind::Repository })
+        Some(Self { target: root.join(target), root, kind: Kind::Repository, backend: None })
     }
 
     /// The cargo workspace around a folder, if a package of it has kernels.
@@ -127,12 +129,23 @@ impl Workspace {
             root: path("workspace_root")?,
             target: path("target_directory")?,
             kind: Kind::Project,
+            backend: None,
         })
     }
 
     /// The top folder.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The same, with kernels compiled so.
+    pub fn with_backend(self, backend: Option<Backend>) -> Self {
+        Self { backend, ..self }
+    }
+
+    /// Who makes the kernels' PTX, if the user has chosen.
+    pub fn backend(&self) -> Option<Backend> {
+        self.backend
     }
 
     /// Cargo's target folder.

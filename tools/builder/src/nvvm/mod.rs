@@ -22,23 +22,28 @@ pub(crate) fn compile(path: &Path, ir: &str, package: &str, arch: Arch) -> Resul
     let library = library::Library::open(path)?;
     // sm_90a is compute_90a here.
     let compute = arch.name().replace("sm_", "compute_");
-    match library.llvm_version(&compute) {
-        Some(version) if version < FIRST_MODERN => {
-            return Err(Error::Setup(format!(
-                "libNVVM reads the IR of LLVM {version} for {arch}, which this builder does not write: the road through libNVVM is for \
-                 sm_100 and later\nbuild for {arch} without BATON_BACKEND=nvvm"
-            )));
-        }
-        Some(_) => {}
-        None => {
-            return Err(Error::Setup(format!(
-                "the libNVVM at {} does not know {arch}; a newer one does: unset CUDA_HOME, and `baton doctor --fix` gets one",
-                path.display()
-            )));
-        }
+    if library.llvm_version(&compute).is_none_or(|version| version < FIRST_MODERN) {
+        return Err(Error::Setup(format!(
+            "the libNVVM at {} does not know {arch}; a newer one does: unset CUDA_HOME, and `baton doctor --fix` gets one",
+            path.display()
+        )));
     }
     let ptx = library.compile(&rewrite::modern(ir), package, &compute).map_err(refused)?;
     Ok(lowest_version(&ptx, arch))
+}
+
+/// For which targets this road is.
+pub(crate) const TAKES: &str = "the road through libNVVM is for sm_100 and later; for those before it reads another dialect of IR, which is not written yet";
+
+/// Whether this road leads to a target.
+pub(crate) fn takes(arch: Arch) -> bool {
+    arch.capability() >= (10, 0)
+}
+
+/// It leads to none of these.
+pub(crate) fn too_old(archs: &[Arch]) -> Error {
+    let names: Vec<_> = archs.iter().map(|arch| arch.name()).collect();
+    Error::Setup(format!("{TAKES}\nbuild for {} without BATON_BACKEND=nvvm", names.join(", ")))
 }
 
 /// The first version of LLVM whose IR has the form that rustc writes.

@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use baton_builder::provision::{Store, cuda};
-use baton_builder::{Arch, Binary, Builder, Environment, Error, Kernel, Progress, Ptxas};
+use baton_builder::{Arch, Backend, Binary, Builder, Environment, Error, Kernel, Progress, Ptxas};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -26,6 +26,10 @@ pub struct Arguments {
     /// GPU target, e.g. sm_100a
     #[arg(long)]
     arch: Arch,
+
+    /// Who makes the PTX: llvm, or nvvm [default: what BATON_BACKEND says, else llvm]
+    #[arg(long)]
+    backend: Option<Backend>,
 
     /// What to write
     #[arg(long, value_enum, default_value_t = Emit::Ptx)]
@@ -111,6 +115,9 @@ impl Arguments {
             (_, Emit::Cubin | Emit::Sass) => Ptxas::Required,
         };
         let show_steps = std::io::stderr().is_terminal();
+        if let Some(backend) = self.backend {
+            environment.set(Backend::VARIABLE, backend.name());
+        }
         let built = Builder::new(&kernels.folder)
             .arch(self.arch)
             .ptxas(ptxas)

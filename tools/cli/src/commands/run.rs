@@ -5,6 +5,7 @@
 
 use std::process::{Command, ExitStatus};
 
+use baton_builder::Backend;
 use clap::Args;
 use serde_json::json;
 
@@ -23,6 +24,10 @@ pub struct Arguments {
     /// With `--list`: as JSON
     #[arg(long, requires = "list")]
     json: bool,
+
+    /// Who makes the kernels' PTX: llvm, or nvvm [default: what BATON_BACKEND says, else llvm]
+    #[arg(long)]
+    backend: Option<Backend>,
 
     /// The program (in the repository: the example), then its own arguments [default: the only one]
     ///
@@ -52,7 +57,7 @@ impl Arguments {
 
     /// Runs the command.
     pub fn run(self) -> Result<u8> {
-        let workspace = Workspace::find()?;
+        let workspace = Workspace::find()?.with_backend(self.backend);
         match self.example() {
             Some(name) => run_example(&workspace, &workspace.example(name)?, self.arguments()),
             None if self.list => print_list(&workspace.examples()?, self.json),
@@ -121,7 +126,7 @@ mod tests {
     fn an_example_gets_its_arguments_with_and_without_dashes() {
         let of = |command: &[&str]| {
             let command = command.iter().map(|&word| word.to_owned()).collect();
-            Arguments { list: false, json: false, command }.arguments().join(" ")
+            Arguments { list: false, json: false, backend: None, command }.arguments().join(" ")
         };
         assert_eq!(of(&["ring"]), "");
         assert_eq!(of(&["ring", "--seed", "1"]), "--seed 1");

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use baton_builder::Backend;
 use baton_campaign::{NotAnOutcome, Outcome};
 use clap::Args;
 use tempfile::NamedTempFile;
@@ -37,6 +38,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
+    /// Who makes the kernels' PTX: llvm, or nvvm [default: what BATON_BACKEND says, else llvm]
+    #[arg(long)]
+    backend: Option<Backend>,
+
     /// Test unoptimised code with overflow checks
     #[arg(long)]
     dev: bool,
@@ -52,7 +57,7 @@ pub struct Arguments {
 impl Arguments {
     /// Runs the command.
     pub fn run(self) -> Result<u8> {
-        let workspace = Workspace::find()?;
+        let workspace = Workspace::find()?.with_backend(self.backend);
         doctor::provision(&workspace)?;
 
         let (from_cargo, to_cargo) = pipe().map_err(|error| cargo::lost(&error))?;
