@@ -30,6 +30,15 @@ pub(super) struct Halves {
     acquired: Vec<(u32, Acquired)>,
 }
 
+/// A thread's own accesses that release halves have covered, and its own reads.
+fn own_of(own: OwnHalves, raise: impl Fn(&mut Clock, u32)) -> [Clock; 2] {
+    [own.released, own.reads].map(|epoch| {
+        let mut clock = Clock::default();
+        raise(&mut clock, epoch);
+        clock
+    })
+}
+
 /// What an acquire half comes after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Acquired {
@@ -114,12 +123,7 @@ impl Halves {
 
     /// Own accesses of a thread have been covered, too; `raise` enters them up to an epoch.
     pub fn raise(&mut self, own: OwnHalves, raise: impl Fn(&mut Clock, u32)) {
-        let up_to = |epoch| {
-            let mut clock = Clock::default();
-            raise(&mut clock, epoch);
-            clock
-        };
-        let (released, reads) = (up_to(own.released), up_to(own.reads));
+        let [released, reads] = own_of(own, raise);
         self.before.cover(own.memory, &released);
         self.released.cover(own.memory, &released);
         self.reads.cover(EVERY, &reads);
@@ -127,23 +131,28 @@ impl Halves {
         self.wide.join(&reads);
     }
 
-    /// An acquire half in a CTA comes after what a thread knows.
-    pub fn acquire(&mut self, cta: u32, now: &Published) {
-        let Halves { before, released, reads, .. } = self;
-        let (released, reads) = (released.clone(), reads.clone());
-        let mut after = Acquired { released, reads, ..Acquired::default() };
+    /// An acquire half in a CTA comes after what a thread knows, and after its own accesses. These count for whoever knows
+    /// that they are before it.
+    pub fn acquire(
+        &mut self,
+        cta: u32,
+        now: &Published,
+        own: OwnHalves,
+        raise: impl Fn(&mut Clock, u32),
+    ) {
+        let mut after = Acquired {
+            released: self.released.clone(),
+            reads: self.reads.clone(),
+            ..Acquired::default()
+        };
+        let [released, reads] = own_of(own, raise);
+        after.released.cover(own.memory, &released);
+        after.reads.cover(EVERY, &reads);
         after.ended.cover(EVERY, &now.c);
         after.ended.join(&now.s);
-        after.ended.join(before);
+        after.ended.join(&self.before);
         after.done.join(&now.d);
         self.by(cta).join(&after);
-    }
-
-    /// An acquire half in a CTA comes after what it does in `other`.
-    pub fn acquire_as(&mut self, cta: u32, other: &Halves) {
-        if let Some(after) = other.of(cta) {
-            self.by(cta).join(after);
-        }
     }
 
     /// A fence without direction in a CTA covers what the async proxy alone comes after, too.

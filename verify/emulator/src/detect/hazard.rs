@@ -413,7 +413,8 @@ fn between_threads(
     }
     if strand.now.x.covers(before) {
         if restricted && memory.is_none() {
-            let what = "the releasing fence is restricted to shared memory, and orders nothing else";
+            let what =
+                "the releasing fence is restricted to shared memory, and orders nothing else";
             let fix = "publish with .release, or put fence.release before the store";
             return cause("A4", what, fix).after(site);
         }
@@ -526,6 +527,11 @@ impl Detector {
         let rule = if conflict.wrote { "B1" } else { "B2" };
         let behind = "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster behind the wait, in the CTA of \
                       the asynchronous access";
+        // Also by what a relaxed wait saw and nothing behind it took over.
+        let pending = strand.pending.iter().filter(|pending| pending.shared);
+        let seen: Vec<&Halves> =
+            pending.filter_map(|pending| pending.what.halves.as_deref()).chain(halves).collect();
+        let no_acquire = "the release half of the one-way fence is there, and no acquire half in the CTA of the asynchronous access";
         if !generic(conflict.before.class()) {
             // Complete, and handed over between CTAs: all but the proxy fence is there.
             let is_known = knows
@@ -533,24 +539,27 @@ impl Detector {
                 || [class, conflict.before.class()] == [Class::In; 2] && now.d.covers(stamp);
             let what = "both accesses go through the async proxy, two CTAs issue them, and no proxy fence stands before the later \
                         one: only those of one CTA are ordered without";
-            return (is_known && of.cta != here.cta).then(|| cause(rule, what, behind).policy(true));
+            return if is_known {
+                (of.cta != here.cta).then(|| cause(rule, what, behind).policy(true))
+            } else {
+                let is_released = seen.iter().any(|halves| halves.before.covers(memory, stamp));
+                is_released.then(|| cause(rule, no_acquire, behind))
+            };
         }
         let read = !conflict.wrote;
         if strand.is_fenced(stamp, own, SHARED) {
             return None;
         }
-        if halves.is_some_and(|halves| halves.is_missed(memory, stamp, read)) {
+        if seen.iter().any(|halves| halves.is_missed(memory, stamp, read)) {
             let what = "the release half on the way does not cover it: ::read is for reads of its own thread, shared::cta for the \
                         memory of its own CTA";
             let fix = "let each thread that accessed it execute the release half, before the barrier behind which one arrives for all";
             return Some(cause("F9", what, fix));
         }
-        let is_released = |halves: &Halves| halves.is_released(memory, stamp, read);
-        let pending = strand.pending.iter().filter(|pending| pending.shared);
-        let mut seen = pending.filter_map(|pending| pending.what.halves.as_deref());
-        if halves.is_some_and(is_released) || own && strand.own_halves.covers(stamp, read) || seen.any(is_released) {
-            let what = "the release half of the one-way fence is there, and no acquire half in the CTA of the asynchronous access";
-            return Some(cause(rule, what, behind).policy(of.cta == here.cta && knows));
+        let is_released = seen.iter().any(|halves| halves.is_released(memory, stamp, read));
+        if is_released || own && strand.own_halves.covers(stamp, read) {
+            let policy = of.cta == here.cta && knows;
+            return Some(cause(rule, no_acquire, behind).policy(policy));
         }
         let is_ordered = knows || halves.is_some_and(|halves| halves.order(memory, stamp, read));
         if is_ordered && halves.is_some_and(|halves| halves.has_acquired(here.cta)) {
@@ -582,6 +591,12 @@ impl Detector {
         let cells = if space == Space::Global { GLOBAL } else { SHARED };
         let memory = self.memory(space);
         let knows = own || strand.now.knows(before.stamp, memory);
+        let halves = strand.now.halves.as_deref().zip(memory);
+        // Before what comes later through the async proxy.
+        let is_ordered = knows
+            || halves.is_some_and(|(halves, memory)| {
+                halves.order(memory, before.stamp, !conflict.wrote)
+            });
         let generic =
             |class| matches!(class, Class::Thread | Class::Small | Class::Store | Class::Alloc);
         let classes = [touch.class, before.class()];
@@ -600,9 +615,10 @@ impl Detector {
             )
         } else if let Space::Tensor(_) = space {
             in_tensor_memory(strand, &conflict, &touch, same)
-        } else if let Some(cause) = self.in_one_way(w, (lane, own), memory, &conflict, touch.class) {
+        } else if let Some(cause) = self.in_one_way(w, (lane, own), memory, &conflict, touch.class)
+        {
             cause
-        } else if !generic(touch.class) && generic(before.class()) && knows {
+        } else if !generic(touch.class) && generic(before.class()) && is_ordered {
             let fix = "each thread that accessed it: fence.proxy.async before the hand-over";
             let rule = if conflict.wrote { "B1" } else { "B2" };
             if strand.is_fenced(before.stamp, own, cells) {
@@ -610,25 +626,27 @@ impl Detector {
                 let is_fenced =
                     |home: super::Home| strand.now.sides.covers(home.cta, of_shared, before.stamp);
                 let read = !conflict.wrote;
-                let is_released = strand.now.halves.as_deref().is_some_and(|halves| {
-                    halves.is_released(of_shared, before.stamp, read)
-                });
+                let is_released = strand
+                    .now
+                    .halves
+                    .as_deref()
+                    .is_some_and(|halves| halves.is_released(of_shared, before.stamp, read));
                 let reach = strand.now.sides.reach(of_shared, before.stamp) || is_released;
                 if !reach {
                     let what = "the proxy fence on the way is for the shared memory of its own CTA, and does not reach another's";
                     let fix = "fence.proxy.async, or the two halves of the one-way fence";
                     cause(rule, what, fix)
                 } else {
-                let what = match is_fenced(of.home) || is_released {
-                    true => {
-                        "no fence.proxy.async stands in the CTA of the asynchronous access, and the text leaves open which of the two counts"
-                    }
-                    false => {
-                        "no fence.proxy.async stands in the CTA of the ordinary access, and the text leaves open which of the two counts"
-                    }
-                };
-                let fix = "fence.proxy.async in both CTAs: before the hand-over, and behind it before the asynchronous access";
-                cause(rule, what, fix).policy(true)
+                    let what = match is_fenced(of.home) || is_released {
+                        true => {
+                            "no fence.proxy.async stands in the CTA of the asynchronous access, and the text leaves open which of the two counts"
+                        }
+                        false => {
+                            "no fence.proxy.async stands in the CTA of the ordinary access, and the text leaves open which of the two counts"
+                        }
+                    };
+                    let fix = "fence.proxy.async in both CTAs: before the hand-over, and behind it before the asynchronous access";
+                    cause(rule, what, fix).policy(true)
                 }
             } else if conflict.wrote && before.class() == Class::Alloc {
                 // No text says through which proxy the address is written.

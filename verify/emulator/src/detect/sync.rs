@@ -411,20 +411,12 @@ impl Detector {
                     now.halves().before.join(&what.s);
                 }
             }
-            let own = strand.own_halves;
-            let these = strand.lanes;
             let mut halves = now.halves().clone();
-            if own.any() {
-                // What the lanes know to be theirs is not published by that.
-                let mut with_own = halves.clone();
-                with_own.raise(own, |clock, epoch| {
-                    lanes_of(these).for_each(|lane| clock.raise(Stamp { id: unit + lane as u32, epoch }));
-                });
-                with_own.acquire(home.cta, &now);
-                halves.acquire_as(home.cta, &with_own);
-            } else {
-                halves.acquire(home.cta, &now);
-            }
+            let these = strand.lanes;
+            halves.acquire(home.cta, &now, strand.own_halves, |clock, epoch| {
+                let stamps = lanes_of(these).map(|lane| Stamp { id: unit + lane as u32, epoch });
+                stamps.for_each(|stamp| clock.raise(stamp));
+            });
             strand.now.halves = Some(Rc::new(halves));
         });
     }

@@ -127,7 +127,8 @@ impl Back {
             return &["C7"];
         }
         if !self.releases_to_async() {
-            return if read_for_others { &["F9"] } else { &["A4"] };
+            // The leader's own reads are released.
+            return if read_for_others { &["F9", "B2"] } else { &["A4"] };
         }
         if !self.acquires_to_async() {
             return &["B2", "C6", "F9"];
@@ -160,9 +161,12 @@ pub fn backs() -> Vec<Back> {
         for each in each {
             for leader in &leader {
                 for behind in &behind {
-                    for (arrive, wait) in
-                        [("relaxed", "relaxed"), ("release", "relaxed"), ("relaxed", "acquire"), ("release", "acquire")]
-                    {
+                    for (arrive, wait) in [
+                        ("relaxed", "relaxed"),
+                        ("release", "relaxed"),
+                        ("relaxed", "acquire"),
+                        ("release", "acquire"),
+                    ] {
                         all.push(Back {
                             first,
                             each: each.to_vec(),
@@ -220,7 +224,9 @@ impl Full {
 pub fn fulls() -> Vec<Full> {
     let mut all = vec![];
     for through_async in [false, true] {
-        for wait in [("relaxed", "cluster"), ("acquire", "cluster"), ("relaxed", "cta"), ("acquire", "cta")] {
+        for wait in
+            [("relaxed", "cluster"), ("acquire", "cluster"), ("relaxed", "cta"), ("acquire", "cta")]
+        {
             for behind in subsets(&[Fence::Acquire, Fence::AcquireHalf, Fence::Proxy]) {
                 all.push(Full { through_async, wait, behind });
             }
