@@ -62,6 +62,10 @@ fn what_nobody_knows_is_refused_by_name() {
         ("fence.mbarrier_init.release.gpu", "`.release.cluster`"),
         ("fence.acquire.sync_restrict::shared::cta.cluster", "restricted"),
         ("fence.release.sync_restrict::shared::cta.gpu", "restricted"),
+        ("fence.proxy.async::generic.release.sync_restrict::shared::cta.cta", "`.cluster`"),
+        ("fence.proxy.async::generic.acquire.sync_restrict::shared::cta.cluster", "restricted"),
+        ("fence.proxy.async::generic.release.sync_restrict::shared::cluster.cluster", "restricted"),
+        ("fence.proxy.async::generic.release.cluster", "restricted"),
         ("fence.proxy.asynk", "no proxy"),
         ("fence.proxy.async.shared", "`.shared`"),
         ("fence.proxy.tensormap::generic.gpu", "`.acquire` or `.release`"),
@@ -298,4 +302,32 @@ fn split(text: &str) -> Vec<&str> {
     }
     parts.extend((!text.is_empty()).then(|| text[from..].trim()));
     parts
+}
+
+/// A restricted fence is of a version of the language, and of targets from sm_90 on.
+#[test]
+fn restricted_fences_are_of_their_version() {
+    let refusal = |version: &str, target: &str, fence: &str| {
+        let text = format!(
+            ".version {version}\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\n{fence};\nret;\n}}\n"
+        );
+        let program = Program::load(&text, "k", None).unwrap_or_else(|e| panic!("{fence}: {e}"));
+        program.unknown().next().map(|(line, why)| format!("{line}: {why}"))
+    };
+    let reads = "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster";
+    let early = [
+        "fence.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.release.sync_restrict::shared::cta.cluster",
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
+    ];
+    for (fence, version, before) in
+        early.into_iter().map(|fence| (fence, "8.6", "8.5")).chain([(reads, "9.4", "9.3")])
+    {
+        assert_eq!(refusal(version, "sm_90a", fence), None);
+        let said = refusal(before, "sm_90a", fence).unwrap_or_else(|| panic!("{fence} is taken"));
+        assert!(said.starts_with("6: ") && said.contains(&format!("PTX {version}")), "{said}");
+        let said = refusal(version, "sm_80", fence).unwrap_or_else(|| panic!("{fence} is taken"));
+        assert!(said.contains("sm_90"), "{said}");
+    }
 }

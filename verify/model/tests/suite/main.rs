@@ -5,6 +5,9 @@ mod choices;
 mod corpus;
 mod demand;
 mod families;
+#[allow(dead_code, reason = "the rules are what the emulator says")]
+mod handover_forms;
+mod handovers;
 mod interleave;
 mod kernels;
 mod mutants;
