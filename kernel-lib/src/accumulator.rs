@@ -157,7 +157,12 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
     #[inline(always)]
     pub fn split<P: Set, C: Set>(
         self, // C2: the accumulators are split once, so each end exists once for each thread; hand the ends to their roles
-    ) -> Ends<'k, Tag, P, C, N, ROWS, COLS> {
+    ) -> Ends<'k, Tag, P, C, N, ROWS, COLS>
+    where
+        Tag: crate::layout::Tag,
+    {
+        ptx::mark::end::<Tag, P, 0>();
+        ptx::mark::end::<Tag, C, 1>();
         let (base, tensor) = (self.base, self.tensor);
         (
             // SAFETY: the field's own, and the only one: the part is consumed (I8, I9).
@@ -180,7 +185,10 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
     pub fn dealloc<L, const THREADS: u32>(
         self, // D8: tensor memory is deallocated once, by the joined CTA; pass the proof to the exit
         joined: &mut Joined<'k, L, THREADS>,
-    ) -> Deallocated<'k, Tag> {
+    ) -> Deallocated<'k, Tag>
+    where
+        Tag: crate::layout::Tag,
+    {
         let (_, _, tensor) = self.split::<Joined<'k, L, THREADS>, Joined<'k, L, THREADS>>();
         // SAFETY: nothing was begun through an end that was never handed out (I9, I21).
         let (issued, drained): (Finished<Issuing<Tag>>, Finished<Draining<Tag>>) =

@@ -106,6 +106,7 @@ impl<'k, T: BulkTile, S: Set> EditedMap<'k, T, S, MapEdited> {
         S: SingleThread,
     {
         let _ = thread;
+        ptx::mark::opened_maps::<S>(places.address().raw());
         let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()].map(u64::from);
         let [nx, ny] = [sreg::nctaid_x(), sreg::nctaid_y()].map(u64::from);
         let cta = x + nx * (y + ny * z);

@@ -474,6 +474,16 @@ pub trait StoreTarget<T: BulkTile>: sealed::Sealed {
     #[doc(hidden)]
     fn place(self) -> TileAt<T, Store>;
 }
+impl<T> TileAt<T, Store> {
+    /// One place for all of the set, whose leader stores there.
+    #[inline(always)]
+    pub(crate) fn agreed<S: Set>(&self, set: &mut S) {
+        set.agree_on(self.map);
+        set.agree_on(self.row as u32);
+        set.agree_on(self.col as u32);
+    }
+}
+
 impl<T, A> sealed::Sealed for TileAt<T, A> {}
 #[diagnostic::do_not_recommend]
 impl<T: BulkTile> StoreTarget<T> for TileAt<T, Store> {

@@ -33,6 +33,8 @@ impl<P: GoesOn> HandsOn for P {}
 
 /// The steps of a [`HandsOn`].
 pub(crate) trait GoesOn {
+    /// The address of the word by which it is handed on.
+    fn word(&self) -> u64;
     /// Called by the set's leader, behind the set's barrier: has a release pattern that the next holder acquires.
     fn hand_on(&self);
     /// Called by every thread of the set: the array was handed on.
@@ -187,7 +189,7 @@ impl<T: Element, C: Set, State, P> Held<T, C, State, P> {
         U: SameSet<C>,
         P: HandsOn,
     {
-        set.barrier();
+        set.barrier_for(self.next.word());
         set.lead(|| self.next.hand_on());
         self.next.settle();
     }

@@ -34,7 +34,7 @@ use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{
     Group2, commit_multicast, dealloc, fence_after_thread_sync, fence_before_thread_sync,
 };
-use crate::ptx::{mbarrier, shared, sreg};
+use crate::ptx::{mark, mbarrier, shared, sreg};
 use crate::require;
 use crate::scope::Cluster;
 use crate::sem::{Acquire, Release};
@@ -123,7 +123,12 @@ impl<'k, Tag, const N: u32, const COLS: usize, const STAGES: u32>
     #[inline(always)]
     pub fn split<P: Set, C: Set, RingTag>(
         self, // C2: the accumulators are split once, so each end exists once for each thread; hand the ends to their roles
-    ) -> PairEnds<'k, Tag, P, C, RingTag, N, COLS, STAGES> {
+    ) -> PairEnds<'k, Tag, P, C, RingTag, N, COLS, STAGES>
+    where
+        Tag: crate::layout::Tag,
+    {
+        mark::end::<Tag, P, 0>();
+        mark::end::<Tag, C, 1>();
         (
             PairProducer {
                 base: self.base,

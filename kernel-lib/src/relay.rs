@@ -141,7 +141,12 @@ impl<'k, Tag, const N: u32, T: Element, const LEN: usize, const CTAS: u32>
     #[inline(always)]
     pub fn split<P: Set, C: Set>(
         self, // C2: a relay is split once, so each end exists once for each thread; hand the ends to their roles
-    ) -> Ends<'k, Tag, P, C, N, T, LEN, CTAS> {
+    ) -> Ends<'k, Tag, P, C, N, T, LEN, CTAS>
+    where
+        Tag: crate::layout::Tag,
+    {
+        ptx::mark::end::<Tag, P, 0>();
+        ptx::mark::end::<Tag, C, 1>();
         let base = self.base;
         (
             Giving { base, cursor: Cursor::start(), brand: PhantomData, field: PhantomData },
@@ -304,6 +309,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         State: HasContents,
     {
         let full = self.full;
+        set.agree_on(full.raw());
         set.barrier();
         set.lead(|| {
             // SAFETY: the next CTA's full barrier expects this one arrival a phase (I11), and the one before is complete: its
@@ -373,6 +379,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         State: ReadsEnded,
     {
         let empty = self.base.offset(Relay::<N, T, LEN, CTAS>::EMPTY + self.index * MBARRIER);
+        set.agree_on(empty.raw());
         set.barrier();
         set.lead(|| {
             // SAFETY: the CTA before, which has not ended (I22); its empty barrier expects this one arrival a phase (I11), and the one

@@ -56,8 +56,12 @@ impl<'k, Tag, T: BulkTile> StagingPart<'k, Tag, T> {
     pub fn open<S: Set>(
         self, // B10: one set writes the buffer and stores it; go on with the buffer that this returns
         set: &mut S,
-    ) -> StagingBuffer<'k, Tag, T, S, Written> {
+    ) -> StagingBuffer<'k, Tag, T, S, Written>
+    where
+        Tag: crate::layout::Tag,
+    {
         let _ = set;
+        ptx::mark::end::<Tag, S, 0>();
         StagingBuffer::new(self.base)
     }
 }
@@ -169,6 +173,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
         State: HandsOnTo<ByBulk>,
     {
         let (base, to) = (self.base, to.place());
+        to.agreed(set);
         set.barrier();
         // SAFETY: the buffer is written and fenced by every thread of the set (I14, I17), whose barrier stands before (I13); nobody
         // writes it until the leader has waited for the group, by the state that this returns (I18).
@@ -194,7 +199,8 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
         State: HandsOnTo<ByBulk>,
     {
         let (base, to) = (self.base, to.place());
-        set.barrier();
+        to.agreed(set);
+        set.barrier_for(read.barrier().raw().into());
         // SAFETY: the set's barrier stands before (I13).
         let arrive = unsafe { read.arrival() };
         set.lead(|| {
@@ -250,6 +256,9 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
 
 /// What a set has read and can hand back behind its barrier: a stage, or an accumulator.
 pub trait HandBack<S: Set>: sealed::Sealed {
+    /// The barrier at which it goes back.
+    #[doc(hidden)]
+    fn barrier(&self) -> Addr<SharedCta>;
     /// Gives it up, in every thread of the set; the leader then calls what this returns.
     ///
     /// # Safety

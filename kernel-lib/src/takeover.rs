@@ -63,7 +63,7 @@ use crate::index::CtaIndex;
 use crate::layout::Field;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::cluster_launch::{self, Response};
-use crate::ptx::{fence, ld, mbarrier, shared, sreg};
+use crate::ptx::{fence, ld, mark, mbarrier, shared, sreg};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Acquire, Relaxed, Release};
@@ -152,7 +152,10 @@ impl<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
     ) -> (Asker<'k, Tag, A, Granted, DEPTH, FOLLOWERS, CTAS>, TakeTheFollowersApartAsATupleRuleC9)
     where
         TakeTheFollowersApartAsATupleRuleC9: Followers<'k, Tag, DEPTH, FOLLOWERS, CTAS>,
+        Tag: crate::layout::Tag,
     {
+        mark::end::<Tag, A, 0>();
+        TakeTheFollowersApartAsATupleRuleC9::mark();
         // SAFETY: a claimed field's place (I6), and its ends are handed out here, once: the part is consumed (I9).
         let followers = unsafe { TakeTheFollowersApartAsATupleRuleC9::at(self.base) };
         (Asker::new(self.base, Cursor::start()), followers)
@@ -186,10 +189,14 @@ pub(crate) trait At<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTA
     /// # Safety
     /// 1. `base` is the place of the field `Tag`, claimed, and this is called once in each thread.
     unsafe fn at(base: Addr<SharedCta>) -> Self;
+    /// Marks who holds which.
+    fn mark()
+    where
+        Tag: crate::layout::Tag;
 }
 
 macro_rules! followers {
-    ($($count:literal ($($set:ident),*);)*) => {$(
+    ($($count:literal ($($set:ident $end:literal),*);)*) => {$(
         impl<'k, Tag, $($set: Set,)* const DEPTH: u32, const CTAS: u32> Followers<'k, Tag, DEPTH, $count, CTAS>
             for ($(Follower<'k, Tag, $set, DEPTH, $count, CTAS>,)*)
         {
@@ -201,14 +208,21 @@ macro_rules! followers {
             unsafe fn at(base: Addr<SharedCta>) -> Self {
                 ($(Follower::<'k, Tag, $set, DEPTH, $count, CTAS>::new(base, Cursor::start()),)*)
             }
+            #[inline(always)]
+            fn mark()
+            where
+                Tag: crate::layout::Tag,
+            {
+                $(mark::end::<Tag, $set, $end>();)*
+            }
         }
     )*};
 }
 followers! {
-    1 (A);
-    2 (A, B);
-    3 (A, B, C);
-    4 (A, B, C, D);
+    1 (A 1);
+    2 (A 1, B 2);
+    3 (A 1, B 2, C 3);
+    4 (A 1, B 2, C 3, D 4);
 }
 
 /// The thread may ask: the last answer was a cluster, or it has not asked yet.
@@ -512,6 +526,7 @@ impl<'k, Tag, S: Set, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
             Slot { base: self.base, index: self.cursor.index() };
         // SAFETY: a claimed field's (I6), and this thread reads each answer once, in their order, by its own cursor (I10).
         let response = unsafe { slot.read(self.cursor.filled()) };
+        set.agree_on(slot.empty().raw());
         set.barrier();
         set.lead(|| {
             // SAFETY: every thread of the set has read and fenced (I17), by the set's barrier (I13); one arrives for all (I11).

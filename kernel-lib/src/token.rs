@@ -180,6 +180,7 @@ impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
     where
         L: IsClaimed,
     {
+        ptx::mark::roles::<R, THREADS>();
         // SAFETY: the CTA's token is consumed, so every thread passes here once, all of them with the same `R` (I1, I2); what is in
         // `R` is of this run (I3).
         let returns = unsafe { roles.run(thread_x() / WARP) };

@@ -286,6 +286,10 @@ where
     State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
 {
     #[inline(always)]
+    fn barrier(&self) -> Addr<SharedCta> {
+        self.next
+    }
+    #[inline(always)]
     unsafe fn arrival(self) -> impl FnOnce() {
         let empty = self.next;
         self.hand.settle();

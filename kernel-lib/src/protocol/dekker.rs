@@ -86,6 +86,7 @@ impl<T: Element, S: Scope> Dekker<T, S> {
         S: Includes<Gpu>,
     {
         let _ = set;
+        ptx::mark::opened_dekker::<C>(self.0.words);
         let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()];
         (x < 2 && y == 0 && z == 0).then(|| Side {
             // SAFETY: the host passes two words (I24).
@@ -111,6 +112,7 @@ impl<T: Element, S: Scope, C: Set> Side<T, S, C> {
         U: SameSet<C>,
     {
         let mine = self.mine;
+        set.agree_on(mine.raw());
         set.lead(|| mine.store::<Relaxed>(1));
         Announced { side: self, state: PhantomData, stays: PhantomData }
     }
@@ -168,7 +170,7 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
         let &Side { mine, other, data, len, .. } = self.side;
         let mut alone = false;
         // Who forgot what it held withdraws here: that too hands on what every thread of the set wrote.
-        set.barrier();
+        set.barrier_for(mine.raw());
         set.lead(|| {
             alone = other.load::<Acquire>().value() == 0;
             if !alone {
@@ -186,6 +188,10 @@ impl<'a, T: Element, S: Scope, C: Set, State> Announced<'a, T, S, C, State> {
 }
 
 impl<S: Scope> GoesOn for Leave<'_, S> {
+    #[inline(always)]
+    fn word(&self) -> u64 {
+        self.mine.raw()
+    }
     #[inline(always)]
     fn hand_on(&self) {
         self.mine.store::<Release>(0);

@@ -155,7 +155,7 @@ impl<T: Element, S: Scope, C: Set> Grid<T, S, C> {
         }
 
         let (word, target) = (self.word, self.target);
-        cta.barrier();
+        cta.barrier_for(word.raw());
         cta.lead(|| {
             word.red_add::<Release>(1);
             // No CTA is more than one step ahead, so the difference is small.

@@ -82,6 +82,7 @@ impl<T: Element, S: Scope> LastArrival<T, S> {
         S: Includes<Gpu>,
     {
         let _ = set;
+        ptx::mark::opened_last_arrival::<C>(self.0.words);
         let [x, y, z] = [sreg::ctaid_x(), sreg::ctaid_y(), sreg::ctaid_z()].map(u64::from);
         let [nx, ny, nz] = [sreg::nctaid_x(), sreg::nctaid_y(), sreg::nctaid_z()].map(u64::from);
         let arrivals = nx * ny * nz;

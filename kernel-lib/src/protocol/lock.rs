@@ -107,6 +107,7 @@ impl<T: Element, S: Scope> SpinLock<T, S> {
     {
         let word = self.word();
         let mut taken = false;
+        set.agree_on(word.raw());
         set.lead(|| taken = word.exchange::<Acquire>(1).value() == 0);
         set.barrier_any(taken).then(|| self.held())
     }
@@ -122,6 +123,10 @@ impl<T: Element, S: Scope> SpinLock<T, S> {
 }
 
 impl<S: Scope> GoesOn for Unlock<S> {
+    #[inline(always)]
+    fn word(&self) -> u64 {
+        self.word.raw()
+    }
     #[inline(always)]
     fn hand_on(&self) {
         self.word.store::<Release>(0);
@@ -159,6 +164,10 @@ impl<T: Element, S: Scope> TicketLock<T, S> {
 }
 
 impl<S: Scope> GoesOn for UnlockTicket<S> {
+    #[inline(always)]
+    fn word(&self) -> u64 {
+        self.serving.raw()
+    }
     #[inline(always)]
     fn hand_on(&self) {
         self.serving.store::<Release>(self.ticket.wrapping_add(1));

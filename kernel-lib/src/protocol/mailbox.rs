@@ -100,6 +100,7 @@ impl<T: Element, const FROM: u32, const TO: u32, S: Scope> Mailbox<T, FROM, TO, 
         };
         let _ = set;
         let Guarded { words, data, len, .. } = self.0;
+        ptx::mark::opened_mailbox::<C>(words);
         let x = sreg::ctaid_x();
         let first = sreg::ctaid_y() == 0 && sreg::ctaid_z() == 0;
         if first && x == FROM {
@@ -213,7 +214,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
         State: HasMessage,
     {
         let flag = self.flag();
-        set.barrier();
+        set.barrier_for(flag.raw());
         // SAFETY: the flag is this mailbox's (I24), written by this thread alone, once: the box is consumed (I9, I25).
         set.lead(|| unsafe { ptx::st::st::<Release, S, Global, u32>(flag, 1) });
     }
@@ -249,6 +250,7 @@ impl<T: Element, S: Scope, C: Set, State> Outbox<T, S, C, State> {
         State: ReleasedFor<S>,
     {
         let flag = self.flag();
+        set.agree_on(flag.raw());
         // SAFETY: the flag is this mailbox's (I24), written by this thread alone, once: the box is consumed (I9, I25).
         set.lead(|| unsafe { ptx::st::st::<Relaxed, S, Global, u32>(flag, 1) });
     }

@@ -64,6 +64,7 @@ impl<T: Element, S: Scope> Once<T, S> {
         // SAFETY: the host passes one word (I24).
         let word = unsafe { self.0.word(0) };
         let mut first = false;
+        set.agree_on(word.raw());
         set.lead(|| first = word.compare_exchange::<Relaxed>(0, BEING_FILLED).value() == 0);
         if set.barrier_any(first) {
             // SAFETY: (1) the parameter's array (I24); (2) one exchange of the launch finds 0, and nobody reads before FILLED (I13);

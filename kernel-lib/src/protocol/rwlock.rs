@@ -119,6 +119,10 @@ impl<T: Element, S: Scope> RwLock<T, S> {
 
 impl<S: Scope> GoesOn for UnlockRead<S> {
     #[inline(always)]
+    fn word(&self) -> u64 {
+        self.word.raw()
+    }
+    #[inline(always)]
     fn hand_on(&self) {
         self.word.red_add::<Release>(LEAVE);
     }
@@ -129,6 +133,10 @@ impl<S: Scope> GoesOn for UnlockRead<S> {
 }
 
 impl<S: Scope> GoesOn for UnlockWrite<S> {
+    #[inline(always)]
+    fn word(&self) -> u64 {
+        self.word.raw()
+    }
     #[inline(always)]
     fn hand_on(&self) {
         // Readers that found the writer are counted for a moment: their counts stay.

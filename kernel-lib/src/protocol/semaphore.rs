@@ -67,6 +67,7 @@ impl<T: Element, S: Scope> Semaphore<T, S> {
     where
         S: Includes<Gpu>,
     {
+        crate::ptx::mark::opened_semaphore::<C>(self.0.words);
         let tile = sreg::ctaid_x() as u64 + sreg::nctaid_x() as u64 * sreg::ctaid_y() as u64;
         let tiles = sreg::nctaid_x() as u64 * sreg::nctaid_y() as u64;
         check(tile < self.0.objects);
@@ -94,6 +95,10 @@ impl<T: Element, C: Set, State, S> Held<T, C, State, Pass<S>> {
 }
 
 impl<S: Scope> GoesOn for Pass<S> {
+    #[inline(always)]
+    fn word(&self) -> u64 {
+        self.word.raw()
+    }
     #[inline(always)]
     fn hand_on(&self) {
         self.word.store::<Release>(self.turn + 1);

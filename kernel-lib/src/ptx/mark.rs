@@ -1,12 +1,19 @@
-//! Marks: comments in the PTX that say what a register is for.
+//! Marks: comments in the PTX that say what a register is for, or what the code behind them stands on.
 //!
 //! | mark | in front of | says |
 //! |---|---|---|
 //! | `//@baton same SET` | a `mov` | all threads of the set (`warp`, `group`: 128 threads, `cta`) hold one value here |
 //! | `//@baton one REG` | a collective | this register holds one value in the collective's set, since its leader uses it for all |
+//! | `//@baton agree SET REG` | anything | the threads of the set come here together, and this register holds one value in all of them |
+//! | `//@baton roles SIZES` | anything | the threads of the CTA come here together; the warps of each role, a digit for each |
+//! | `//@baton end FIELD END HOLDER` | anything | the threads that come here hold this end of this field of the layout, as the set that its number names |
+//! | `//@baton opened REG WHAT HOLDER` | anything | likewise, the parameter whose words, or array, are at this address |
 //!
-//! The builder relies on the first and checks the second; the emulator checks the first at run time. A mark costs nothing: the
+//! The builder relies on the first and checks the others; the emulator checks the first at run time. A mark costs nothing: the
 //! move is one of those that ptxas makes disappear, and a register that stands in a comment alone is not kept.
+
+use crate::layout::Tag;
+use crate::token::{Acts, Roles};
 
 macro_rules! same {
     ($($name:ident $set:literal $class:ident $ty:ident $mov:literal;)*) => {$(
@@ -79,4 +86,84 @@ pub(crate) unsafe fn bar_warp_sync(one: u64) {
             in(reg32) u32::MAX, in(reg64) one, options(nostack)
         )
     }
+}
+
+/// A register that all threads of a set hold one value in.
+pub(crate) trait One: Copy {
+    /// In a warp.
+    fn agreed_in_warp(self);
+    /// In four warps.
+    fn agreed_in_group(self);
+    /// In a CTA.
+    fn agreed_in_cta(self);
+}
+
+macro_rules! one {
+    ($($ty:ident $class:ident;)*) => {$(
+        impl One for $ty {
+            #[inline(always)]
+            fn agreed_in_warp(self) {
+                device! { asm!("//@baton agree warp {0}", in($class) self, options(nostack, nomem, preserves_flags)) }
+            }
+            #[inline(always)]
+            fn agreed_in_group(self) {
+                device! { asm!("//@baton agree group {0}", in($class) self, options(nostack, nomem, preserves_flags)) }
+            }
+            #[inline(always)]
+            fn agreed_in_cta(self) {
+                device! { asm!("//@baton agree cta {0}", in($class) self, options(nostack, nomem, preserves_flags)) }
+            }
+        }
+    )*};
+}
+one! {
+    u32 reg32;
+    u64 reg64;
+}
+
+/// All threads of the CTA are here, and become roles of these sizes. (Sizes that differ make two marks, which the compiler leaves in
+/// the arms of a branch; what is said in both arms it may say once, before them.)
+#[inline(always)]
+pub(crate) fn roles<'k, R: Roles<'k, THREADS>, const THREADS: u32>() {
+    device! {
+        asm!("//@baton roles {}", const R::SIZES, options(nostack, nomem, preserves_flags))
+    }
+}
+
+/// The end `END` of the field `T` is the set `S`'s, in each thread that comes here: nobody of another set holds it.
+#[inline(always)]
+pub(crate) fn end<T: Tag, S: Acts, const END: u32>() {
+    device! {
+        asm!(
+            "//@baton end {} {} {}",
+            const T::INDEX,
+            const END,
+            const S::HOLDER,
+            options(nostack, nomem, preserves_flags)
+        )
+    }
+}
+
+macro_rules! opened {
+    ($($name:ident $what:literal;)*) => {$(
+        /// The parameter whose memory begins here is the set `S`'s, in each thread that comes here: nobody of another set has it.
+        #[inline(always)]
+        pub(crate) fn $name<S: Acts>(at: u64) {
+            device! {
+                asm!(
+                    concat!("//@baton opened {} ", $what, " {}"),
+                    in(reg64) at,
+                    const S::HOLDER,
+                    options(nostack, nomem, preserves_flags)
+                )
+            }
+        }
+    )*};
+}
+opened! {
+    opened_mailbox "mailbox";
+    opened_dekker "dekker";
+    opened_semaphore "semaphore";
+    opened_last_arrival "last_arrival";
+    opened_maps "maps";
 }

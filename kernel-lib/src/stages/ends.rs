@@ -37,7 +37,10 @@ impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
     ) -> (Producer<'k, Tag, R, P, N>, Consumer<'k, Tag, R, C, N>)
     where
         R: RingOf<N>,
+        Tag: crate::layout::Tag,
     {
+        ptx::mark::end::<Tag, P, 0>();
+        ptx::mark::end::<Tag, C, 1>();
         (
             Producer {
                 base: self.base,

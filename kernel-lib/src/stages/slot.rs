@@ -470,6 +470,10 @@ where
     State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
 {
     #[inline(always)]
+    fn barrier(&self) -> Addr<SharedCta> {
+        self.empty()
+    }
+    #[inline(always)]
     unsafe fn arrival(self) -> impl FnOnce() {
         let empty = self.empty();
         self.hand.settle();

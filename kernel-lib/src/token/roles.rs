@@ -168,6 +168,9 @@ where
 pub trait Roles<'k, const THREADS: u32>: tuples::Sealed {
     /// What the closures return.
     type Returns;
+    /// The warps of each role, a digit for each.
+    #[doc(hidden)]
+    const SIZES: u32;
     /// # Safety
     /// Called once by every thread of the CTA, with the index of its warp.
     #[doc(hidden)]
@@ -192,6 +195,11 @@ macro_rules! roles {
             together!($($all)*): AreThreads<THREADS>,
         {
             type Returns = ($($role::Return,)*);
+            const SIZES: u32 = {
+                let mut sizes = 0;
+                $(sizes = 10 * sizes + <$role::Size as RoleSize>::WARPS;)*
+                sizes
+            };
             #[inline(always)]
             unsafe fn run(self, warp: u32) -> Self::Returns {
                 let ends = const {

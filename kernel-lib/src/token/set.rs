@@ -1,6 +1,7 @@
 //! What every set of threads can do, and the sets that instructions ask for.
 
 use crate::ptx;
+use crate::ptx::mark::One;
 
 use super::{Cta, Joined, RolePosition, Thread, WARP, Warp, Warpgroup, thread_x};
 
@@ -46,6 +47,17 @@ pub(crate) trait Acts {
     fn barrier_for(&mut self, one: u64);
     /// The set's barrier, which also says whether some thread of the set passes `true`: the same answer for all.
     fn barrier_any(&mut self, vote: bool) -> bool;
+    /// What its leader does for all, it does with `one`: the builder checks that this is one value for the set.
+    fn agree_on(&mut self, one: impl One);
+    /// The set's number in the marks that say who holds an end: the CTA, the joined CTA, then three for each role.
+    #[cfg_attr(not(target_arch = "nvptx64"), expect(dead_code, reason = "marks stand in PTX alone"))]
+    const HOLDER: u32;
+}
+
+/// The [number](Acts::HOLDER) of a set of a role: of the warpgroup, of the warp, or of the thread that it elected.
+#[cfg_attr(not(target_arch = "nvptx64"), expect(dead_code, reason = "marks stand in PTX alone"))]
+const fn of_role<R: RolePosition>(kind: u32) -> u32 {
+    2 + 3 * R::INDEX + kind
 }
 
 /// A set of exactly one thread.
@@ -113,6 +125,11 @@ impl<L, const THREADS: u32> Acts for Cta<'_, L, THREADS> {
         // SAFETY: as in `barrier`.
         unsafe { ptx::barrier::bar_red_or(0, vote) }
     }
+    #[inline(always)]
+    fn agree_on(&mut self, one: impl One) {
+        one.agreed_in_cta()
+    }
+    const HOLDER: u32 = 0;
 }
 
 impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
@@ -148,6 +165,11 @@ impl<L, const THREADS: u32> Acts for Joined<'_, L, THREADS> {
         // SAFETY: as in `barrier`.
         unsafe { ptx::barrier::bar_red_or(0, vote) }
     }
+    #[inline(always)]
+    fn agree_on(&mut self, one: impl One) {
+        one.agreed_in_cta()
+    }
+    const HOLDER: u32 = 1;
 }
 
 impl<R: RolePosition> Set for Warpgroup<'_, R> {
@@ -178,6 +200,11 @@ impl<R: RolePosition> Acts for Warpgroup<'_, R> {
         // SAFETY: as in `barrier`.
         unsafe { ptx::barrier::bar_red_or_count(1 + R::INDEX, Self::THREADS, vote) }
     }
+    #[inline(always)]
+    fn agree_on(&mut self, one: impl One) {
+        one.agreed_in_group()
+    }
+    const HOLDER: u32 = of_role::<R>(0);
 }
 impl<R: RolePosition> FourWarps for Warpgroup<'_, R> {}
 
@@ -211,6 +238,11 @@ impl<R: RolePosition> Acts for Warp<'_, R> {
         // SAFETY: as in `barrier`.
         unsafe { ptx::warp::vote_sync_any(vote, u32::MAX) }
     }
+    #[inline(always)]
+    fn agree_on(&mut self, one: impl One) {
+        one.agreed_in_warp()
+    }
+    const HOLDER: u32 = of_role::<R>(1);
 }
 
 impl<R: RolePosition> Set for Thread<'_, R> {
@@ -233,6 +265,9 @@ impl<R: RolePosition> Acts for Thread<'_, R> {
     fn barrier_any(&mut self, vote: bool) -> bool {
         vote
     }
+    #[inline(always)]
+    fn agree_on(&mut self, _one: impl One) {}
+    const HOLDER: u32 = of_role::<R>(2);
 }
 impl<R: RolePosition> SingleThread for Thread<'_, R> {}
 

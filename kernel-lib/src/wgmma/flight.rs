@@ -21,24 +21,19 @@ mod sealed {
         note = "take the product and the stage that `mma_async` returns"
     )]
     pub trait Kind {}
-    #[diagnostic::on_unimplemented(
-        message = "`{Self}` is not what the library says to be under way",
-        note = "rules E2 and E3: what instructions under way use is in the product's type because `mma_async` put it there",
-        note = "take the product that `mma_async` and `commit_group` return"
-    )]
-    pub trait Flight {}
-    #[diagnostic::on_unimplemented(
-        message = "`{Self}` does not say what a product of `wgmma` has under way",
-        note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
-        note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
-    )]
-    pub trait Groups {}
-    #[diagnostic::on_unimplemented(
-        message = "`{Self}` does not say what a product of `wgmma` has under way",
-        note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
-        note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
-    )]
-    pub trait Fragments {}
+
+    /// Parts of what a product has under way, each with a trait of its own that says so.
+    macro_rules! parts_of_a_flight {
+        ($($part:ident)*) => {$(
+            #[diagnostic::on_unimplemented(
+                message = "`{Self}` does not say what a product of `wgmma` has under way",
+                note = "rules E2 and E3: registers and stages come back for what the library's own methods have begun, and for nothing else",
+                note = "leave the type to be inferred: it goes from `mma_async` through `commit_group` to `wait_group`"
+            )]
+            pub trait $part {}
+        )*};
+    }
+    parts_of_a_flight! { Flight Groups Fragments }
 }
 
 /// A kind of instructions, which decides whether they may follow each other.

@@ -1,8 +1,8 @@
 //! Mistakes of rule F4 and kernels that only look like them.
 //!
 //! A kernel whose documentation begins "Wrong:" must be refused, and the message must name the lines that end in `// branch`,
-//! `// meets` (the collective) and `// differs` (where the difference comes from), as far as they are marked. One that begins
-//! "Told:" gets a warning of that kind. All others are right, and nothing may be said of them, but for the two that begin
+//! `// meets` (the collective, or where one of two sets takes a part) and `// differs` (where the difference comes from, or where the
+//! other set takes it), as far as they are marked. One that begins "Told:" gets a warning of that kind. All others are right, and nothing may be said of them, but for the two that begin
 //! "Refused though right:".
 #![cfg(target_arch = "nvptx64")]
 #![no_std]
@@ -12,7 +12,9 @@
 mod clusters;
 mod ctas;
 mod groups;
+mod leaders;
 mod looks_like;
+mod parts;
 mod protocols;
 mod warps;
 

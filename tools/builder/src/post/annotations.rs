@@ -11,6 +11,12 @@
 //! | `//@baton settled N REGISTERS` | behind a `wgmma.wait_group N`: it gives these back |
 //! | `//@baton same SET` | the next `mov` moves one value for all threads of the set, as its author says |
 //! | `//@baton one REG` | this register has to hold one value in the set of the next collective |
+//! | `//@baton agree SET REG` | the set comes here together, and the register has to hold one value in it |
+//! | `//@baton roles SIZES` | the CTA comes here together, to become roles of so many warps |
+//! | `//@baton end FIELD END HOLDER` | who comes here holds the end of the field, as this set |
+//! | `//@baton opened REG WHAT HOLDER` | likewise the parameter whose memory begins at the register |
+//!
+//! The last four stand for themselves and not for the instruction behind them ([`stands_alone`]).
 
 use baton_ptx::{FunctionKind, Module};
 
@@ -36,6 +42,11 @@ struct ParamAlign {
     line: u32,
     index: usize,
     align: u32,
+}
+
+/// Whether a comment says something of its own place, whatever instruction comes behind it.
+pub(crate) fn stands_alone(text: &str) -> bool {
+    matches!(text.split_whitespace().next(), Some("agree" | "roles" | "end" | "opened"))
 }
 
 /// All comments of a module that speak of kernels.
@@ -101,6 +112,7 @@ impl Annotations {
                 }
                 // Sites inside functions; the checks read them.
                 Some("collective" | "nc" | "fence" | "handed" | "settled" | "same" | "one") => {}
+                Some(_) if stands_alone(&comment.text) => {}
                 _ => return Err(bad("is unknown; library and builder are of different versions")),
             }
         }

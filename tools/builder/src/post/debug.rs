@@ -13,14 +13,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use baton_ptx::lines::{Frame, LineTable};
-use baton_ptx::{Body, Module, Section};
+use baton_ptx::{Body, Location, Module, Section};
 use gimli::{AttributeValue, EndianSlice, LittleEndian};
 
+use super::annotations::stands_alone;
 use super::{Edit, Roots};
 
 type Reader<'a> = EndianSlice<'a, LittleEndian>;
 
-/// The chains of all instructions.
+/// The chains of all instructions, and of the comments that say something of their own place.
 pub(super) fn line_table(module: &Module, roots: &Roots) -> Result<LineTable, String> {
     let files = module
         .files
@@ -29,14 +30,43 @@ pub(super) fn line_table(module: &Module, roots: &Roots) -> Result<LineTable, St
     let files: HashMap<u64, Arc<str>> = files.collect();
     let scopes = scopes(module)?;
     let mut table = LineTable::new();
+    let mut places: Vec<(u32, Location)> = Vec::new();
     for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
         for instruction in &body.instructions {
             let location = instruction.location.map(|index| body.locations[index as usize]);
-            let Some(location) = location.filter(|location| location.line != 0) else { continue };
-            table.insert(instruction.line, chain(location, instruction.line, &scopes, &files));
+            places.extend(location.map(|location| (instruction.line, location)));
         }
     }
+    places.extend(alone(module));
+    places.sort_by_key(|&(line, _)| line);
+    for (line, location) in places.into_iter().filter(|(_, location)| location.line != 0) {
+        table.insert(line, chain(location, line, &scopes, &files));
+    }
     Ok(table)
+}
+
+/// The comments that stand alone, with the `.loc` in force.
+fn alone(module: &Module) -> Vec<(u32, Location)> {
+    let mut comments =
+        module.comments.iter().filter(|comment| stands_alone(&comment.text)).peekable();
+    let mut found = Vec::new();
+    let mut last = None;
+    for (number, text) in (1..).zip(module.source.lines()) {
+        let mut words = text.split_whitespace();
+        match words.next() {
+            Some(".loc") => {
+                let mut number = || words.next()?.trim_end_matches(',').parse().ok();
+                last = (|| Some(Location { file: number()?, line: number()?, column: number()? }))();
+            }
+            // The next function begins.
+            Some("}") => last = None,
+            _ => {}
+        }
+        if comments.next_if(|comment| comment.line == number).is_some() {
+            found.extend(last.map(|location| (number, location)));
+        }
+    }
+    found
 }
 
 /// Cuts out everything that is there for debuggers only.
@@ -83,7 +113,7 @@ struct Scope {
 }
 
 fn chain(
-    location: baton_ptx::Location,
+    location: Location,
     line: u32,
     scopes: &[Scope],
     files: &HashMap<u64, Arc<str>>,

@@ -206,6 +206,8 @@ fn has_result(instruction: &Instruction) -> bool {
         ("wgmma", _) => first == "mma_async",
         ("tcgen05", _) => first == "ld",
         ("clusterlaunchcontrol", _) => first != "try_cancel",
+        // What a comment says.
+        ("baton", _) => false,
         ("multimem", _) => first == "ld_reduce",
         ("wmma", _) => first != "store",
         _ => true,

@@ -4,16 +4,20 @@
 //! callers, and its results by their arguments. What cannot be copied (a function that calls itself, a call through a
 //! pointer, very many instructions) stays a call: its results are taken to differ between all threads, and if a
 //! collective may be behind it, that is told.
+//!
+//! Comments of the device library that stand for themselves become instructions of their own here, `baton.roles` and the like, which
+//! write nothing: so they have a place in the control flow, before or behind a label as in the text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_ptx::{
-    Address, Base, Body, Function, FunctionKind, Instruction, Label, LabelId, Module, Operand,
-    RegId, Space, Symbol, VarId,
+    Address, Base, Body, Comment, Function, FunctionKind, Instruction, Label, LabelId, Module,
+    Operand, RegId, Space, Symbol, VarId,
 };
 
 use super::code::Reg;
 use super::site;
+use crate::post::annotations::stands_alone;
 
 /// Instructions of a kernel with its functions, at most.
 const INSTRUCTIONS: usize = 60_000;
@@ -26,7 +30,7 @@ pub(super) struct Functions<'m> {
     /// Those that hold collectives, or call what does.
     holders: BTreeSet<&'m str>,
     /// The marks in front of instructions of each function, by its name.
-    marks: BTreeMap<&'m str, Vec<(usize, &'m str)>>,
+    marks: BTreeMap<&'m str, Vec<(usize, &'m Comment)>>,
 }
 
 /// What a comment says of the instruction behind it.
@@ -48,6 +52,8 @@ pub(super) struct Inlined {
     pub marks: Marks,
     /// A call that was left and may hide a collective: its line, and why it was left.
     pub hidden: Vec<(u32, String)>,
+    /// What comments say in functions that may be called there.
+    pub unplaced: Vec<Instruction>,
 }
 
 impl<'m> Functions<'m> {
@@ -60,8 +66,7 @@ impl<'m> Functions<'m> {
         };
         for function in &module.functions {
             if let Some(body) = &function.body {
-                let marks = module.tagged(body).map(|(text, index)| (index, text)).collect();
-                functions.marks.insert(&function.name, marks);
+                functions.marks.insert(&function.name, comments(module, body));
             }
             if function.directive("noreturn").is_some() || &*function.name == "__assertfail" {
                 functions.endless.insert(&function.name);
@@ -78,7 +83,10 @@ impl<'m> Functions<'m> {
                     site::set(i).is_some()
                         || callee(i).is_some_and(|name| functions.holders.contains(name))
                 };
-                if body.instructions.iter().any(holds) {
+                let says = |&(_, comment): &(usize, &Comment)| stands_alone(&comment.text);
+                if body.instructions.iter().any(holds)
+                    || functions.marks[&*function.name].iter().any(says)
+                {
                     functions.holders.insert(&function.name);
                 }
             }
@@ -105,6 +113,16 @@ impl<'m> Functions<'m> {
         reached.iter().any(|&b| graph.blocks[b].end == Some(baton_ptx::flow::End::Return))
     }
 
+    /// What comments say in the functions that are not among those that were copied.
+    fn said_elsewhere(&self, copied: &BTreeSet<&str>) -> Vec<Instruction> {
+        let others = self.module.functions.iter().filter(|function| {
+            function.kind == FunctionKind::Func && !copied.contains(&*function.name)
+        });
+        let comments =
+            others.flat_map(|function| self.marks.get(&*function.name).into_iter().flatten());
+        comments.filter_map(|(_, comment)| statement(comment, |_| None)).collect()
+    }
+
     /// The body of a kernel with the functions that it calls.
     pub fn inline(&self, entry: &'m Function) -> Option<Inlined> {
         let body = entry.body.as_ref()?;
@@ -112,14 +130,62 @@ impl<'m> Functions<'m> {
             body: Body { line: body.line, ..Body::default() },
             marks: Vec::new(),
             hidden: Vec::new(),
+            unplaced: Vec::new(),
         };
-        Copy { functions: self, into: &mut inlined, stack: Vec::new() }.body(
-            &entry.name,
-            body,
-            &BTreeMap::new(),
-        );
+        let mut copy = Copy {
+            functions: self,
+            into: &mut inlined,
+            stack: Vec::new(),
+            copied: BTreeSet::new(),
+        };
+        copy.body(&entry.name, body, &BTreeMap::new());
+        let copied = copy.copied;
+        if !inlined.hidden.is_empty() {
+            inlined.unplaced = self.said_elsewhere(&copied);
+        }
         Some(inlined)
     }
+}
+
+/// The comments in a body, each with the instruction that comes behind it.
+fn comments<'m>(module: &'m Module, body: &Body) -> Vec<(usize, &'m Comment)> {
+    let code = &body.instructions;
+    let Some(last) = code.last() else { return Vec::new() };
+    let inside = module.comments.iter().filter(|c| (body.line..=last.line).contains(&c.line));
+    let next = |comment: &Comment| code.partition_point(|i| i.line < comment.line);
+    inside.map(|comment| (next(comment), comment)).collect()
+}
+
+/// Whether this says that a set holds one value in a register.
+pub(super) fn agrees(instruction: &Instruction) -> bool {
+    instruction.opcode() == "baton" && instruction.has("agree")
+}
+
+/// What a comment that stands alone says, as an instruction: `baton.roles`, `baton.agree.SET REG`, `baton.end FIELD, END, HOLDER`,
+/// `baton.opened.WHAT REG, HOLDER`.
+fn statement(comment: &Comment, named: impl Fn(&str) -> Option<RegId>) -> Option<Instruction> {
+    let words: Vec<&str> = comment.text.split_whitespace().collect();
+    let register = |name: &str| named(name).map_or(Operand::Sink, Operand::Register);
+    let number = |text: &str| text.parse().ok().map(Operand::Int);
+    let (mnemonic, operands) = match *words.as_slice() {
+        ["roles", _] => ("baton.roles".to_owned(), Vec::new()),
+        ["agree", set, name] => (format!("baton.agree.{set}"), vec![register(name)]),
+        ["end", field, end, holder] => {
+            ("baton.end".to_owned(), vec![number(field)?, number(end)?, number(holder)?])
+        }
+        ["opened", name, what, holder] => {
+            (format!("baton.opened.{what}"), vec![register(name), number(holder)?])
+        }
+        _ => return None,
+    };
+    Some(Instruction {
+        guard: None,
+        mnemonic: mnemonic.into(),
+        operands: operands.into(),
+        line: comment.line,
+        span: 0..0,
+        location: None,
+    })
 }
 
 /// Whom a call calls by name.
@@ -146,6 +212,8 @@ struct Copy<'a, 'm> {
     into: &'a mut Inlined,
     /// The functions around.
     stack: Vec<&'m str>,
+    /// Those that stand in it.
+    copied: BTreeSet<&'m str>,
 }
 
 /// Where the parts of one body have come to lie.
@@ -175,22 +243,38 @@ impl<'m> Copy<'_, 'm> {
         });
         into.branch_targets.extend(lists.collect::<Vec<_>>());
         self.stack.push(name);
+        self.copied.insert(name);
         let mut place = Vec::with_capacity(body.instructions.len() + 1);
+        // Of the comments that stand alone: before which instruction, their lines, and where they have come to stand.
+        let mut alone: Vec<(usize, u32, usize)> = Vec::new();
+        let functions = self.functions;
+        let mut marks = functions.marks.get(name).into_iter().flatten().peekable();
         for (index, instruction) in body.instructions.iter().enumerate() {
-            place.push(self.into.body.instructions.len());
-            let marks = self.functions.marks.get(name).into_iter().flatten();
-            for (_, text) in marks.filter(|&&(at, _)| at == index) {
-                let mark = moved.mark(body, text);
-                self.into.marks.extend(mark.map(|mark| (place[index], mark)));
+            let mut tags = Vec::new();
+            while let Some((_, comment)) = marks.next_if(|&&(at, _)| at <= index) {
+                let named = |name: &str| moved.named(body, name);
+                match statement(comment, named) {
+                    Some(statement) => {
+                        alone.push((index, comment.line, self.into.body.instructions.len()));
+                        self.into.body.instructions.push(statement);
+                    }
+                    None => tags.extend(moved.mark(body, &comment.text)),
+                }
             }
+            place.push(self.into.body.instructions.len());
+            self.into.marks.extend(tags.into_iter().map(|mark| (place[index], mark)));
             self.instruction(instruction, &moved, behind);
         }
         place.push(self.into.body.instructions.len());
         self.stack.pop();
         let labels = &mut self.into.body.labels;
         for (i, label) in body.labels.iter().enumerate() {
-            // A label that names a list stands nowhere.
-            let target = place.get(label.target).copied();
+            // A label that names a list stands nowhere. Behind one that comments stand behind, it goes on with them.
+            let behind = |&&(before, line, _): &&(usize, u32, usize)| {
+                before == label.target && line > label.line
+            };
+            let comment = alone.iter().find(behind).map(|&(_, _, at)| at);
+            let target = comment.or_else(|| place.get(label.target).copied());
             labels[moved.labels as usize + i].target = target.unwrap_or(usize::MAX);
         }
         labels[behind.0 as usize].target = place[body.instructions.len()];
@@ -314,13 +398,16 @@ impl Moved<'_> {
     fn mark(&self, body: &Body, text: &str) -> Option<Mark> {
         match text.split_once(' ')? {
             ("same", set) => Some(Mark::Same(set.trim().into())),
-            ("one", name) => {
-                let named = |register: &baton_ptx::Register| *register.name == *name.trim();
-                let at = body.registers.iter().position(named)?;
-                Some(Mark::One(at as Reg + self.registers))
-            }
+            ("one", name) => Some(Mark::One(self.named(body, name)?.0)),
             _ => None,
         }
+    }
+
+    /// The register that a comment names.
+    fn named(&self, body: &Body, name: &str) -> Option<RegId> {
+        let named = |register: &baton_ptx::Register| *register.name == *name.trim();
+        let at = body.registers.iter().position(named)?;
+        Some(RegId(at as Reg + self.registers))
     }
 
     fn label(&self, label: LabelId) -> LabelId {

@@ -6,7 +6,8 @@
 
 use baton_ptx::Instruction;
 
-use super::inline::Mark;
+use super::code::mentioned;
+use super::inline::{self, Mark};
 use super::site::{self, Set};
 use super::solve::Solution;
 use super::space::{Space, Value, WARP};
@@ -168,7 +169,12 @@ fn verdict(
             (group, among)
         }
     };
-    let mut problems = problems(space, solution, index, &groups, &among);
+    // Beside the place where a set agrees stands a collective, which says whether the set comes.
+    let agrees = inline::agrees(solution.code.instruction(index));
+    let mut problems = match agrees {
+        true => Vec::new(),
+        false => problems(space, solution, index, &groups, &among),
+    };
     problems.extend(chosen(space, solution, index, &groups, &among));
     if let (Some(counted), true) = (counted, problems.is_empty()) {
         problems.extend(too_few(space, solution, arrivals, index, counted));
@@ -236,9 +242,15 @@ fn chosen(
 ) -> Vec<Problem> {
     let block = solution.code.graph.block_of[index];
     let mut found = Vec::new();
-    for mark in solution.code.marks_of(index) {
-        let Mark::One(register) = mark else { continue };
-        let Some(id) = solution.ssa.uses[index].read(*register) else { continue };
+    let marked = solution.code.marks_of(index).filter_map(|mark| match mark {
+        Mark::One(register) => Some(*register),
+        Mark::Same(_) => None,
+    });
+    let instruction = solution.code.instruction(index);
+    let named = instruction.operands.iter().filter(|_| inline::agrees(instruction));
+    let named = named.flat_map(|operand| mentioned(&solution.code.body, operand));
+    for register in marked.chain(named) {
+        let Some(id) = solution.ssa.uses[index].read(register) else { continue };
         let Some(value) = solution.seen_from(space, id, block) else { continue };
         let label = space.label(value);
         if space.splits(label, groups, among) {

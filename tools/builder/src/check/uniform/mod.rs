@@ -16,6 +16,8 @@
 //! collectives behind calls that are not followed, which is told as a warning.
 
 mod code;
+mod ends;
+mod facts;
 mod fold;
 mod inline;
 mod judge;
@@ -103,6 +105,7 @@ fn kernel_findings(
             Finding::at(text, *line, lines).into_warning()
         })
         .collect();
+    let unplaced = inlined.unplaced;
     let code = Code::new(inlined.body, inlined.marks, |instruction| functions.ends(instruction));
     let ssa = Ssa::of(&code);
     let regions = Regions::of(&code.graph);
@@ -121,6 +124,7 @@ fn kernel_findings(
         return findings;
     };
     let arrivals = judge::arrivals(&mut space, &solution);
+    findings.extend(ends::findings(&mut space, &solution, &arrivals, &unplaced, lines));
     // Copies of one place of the source are one mistake.
     let mut told = BTreeSet::new();
     for verdict in judge::verdicts(&mut space, &solution, &arrivals) {

@@ -18,7 +18,8 @@ pub(super) fn finding(
     lines: &LineTable,
 ) -> Finding {
     let instruction = solution.code.instruction(verdict.index);
-    let name = &instruction.mnemonic;
+    // What a comment says is called as its author called it.
+    let name = instruction.mnemonic.trim_start_matches("baton.");
     let set = verdict.set;
     let mut finding = match verdict.problems.first() {
         Some(Problem::TooFew { counted, come }) => Finding::at(

@@ -5,6 +5,8 @@
 //! - A warpgroup: `wgmma` and `setmaxnreg` (9.7.15, 9.7.19.5).
 //! - A CTA, or as many of its threads as a barrier counts: `bar` and `barrier…aligned` (9.7.13.1).
 //! - A cluster: `barrier.cluster` (9.7.13.4).
+//! - Places where the device library says that a set comes together ([`super::inline`]): `baton.roles` a CTA, `baton.agree` the set
+//!   that it names.
 //!
 //! `barrier` without `.aligned` lets each thread come by its own way, and is no site.
 
@@ -54,6 +56,13 @@ pub(super) fn set(instruction: &Instruction) -> Option<Set<'_>> {
             Some(Set::Warp(instruction.operands.last()))
         }
         ("wgmma" | "setmaxnreg", _) => Some(Set::Warpgroup),
+        ("baton", "roles") => Some(Set::Cta),
+        ("baton", "agree") => match instruction.modifiers().nth(1) {
+            Some("warp") => Some(Set::Warp(None)),
+            Some("group") => Some(Set::Warpgroup),
+            _ => Some(Set::Cta),
+        },
+        ("baton", _) => None,
         ("mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix", _) => Some(Set::Warp(None)),
         _ => aligned.then_some(Set::Warp(None)),
     }

@@ -5,9 +5,10 @@
 //! took different ways may hold different values: the label of the branch is added. And a value that changes from round to
 //! round of a loop differs behind it between threads that left in different rounds: the labels of the exits are added.
 
-use baton_ptx::Operand;
+use baton_ptx::{Address, Base, Operand, RegId, Symbol};
 
 use super::code::Code;
+use super::fold::operand_type;
 use super::inline::Mark;
 use super::region::{Meeting, Regions, Way};
 use super::space::{Part, Space, Value};
@@ -295,6 +296,34 @@ impl<'a> Solution<'a> {
         let block = self.code.graph.block_of[index];
         let seen = |space: &mut Space, id| self.seen_from(space, id, block);
         self.scope(index, &seen).operand(space, operand)
+    }
+
+    /// The parameter of the kernel, and the byte of it, that an operand of an instruction was read from.
+    pub fn parameter(&self, index: usize, operand: &Operand) -> Option<(u32, i64)> {
+        let Operand::Register(register) = operand else { return None };
+        let unknown = |_: &mut Space, _: Id| None;
+        let scope = self.scope(index, &unknown);
+        self.parameter_of(scope.through(self.ssa.uses[index].read(register.0)?))
+    }
+
+    /// The same for a definition.
+    pub fn parameter_of(&self, id: Id) -> Option<(u32, i64)> {
+        let Definition::Result { instruction, register } = self.ssa.definitions[id] else {
+            return None;
+        };
+        let load = self.code.instruction(instruction);
+        let [to, Operand::Address(Address { base: Base::Symbol(Symbol::Param(number)), offset, .. })] =
+            &load.operands[..]
+        else {
+            return None;
+        };
+        let parts = match to {
+            Operand::Vector(parts) => &parts[..],
+            one => std::slice::from_ref(one),
+        };
+        let part = parts.iter().position(|part| *part == Operand::Register(RegId(register)))?;
+        let bytes = operand_type(load)?.bytes();
+        Some((*number, offset + part as i64 * i64::from(bytes)))
     }
 
     // ---- the stack ----

@@ -363,3 +363,118 @@ fn what_a_leader_uses_for_its_set_is_one() {
     assert_eq!(led(&by_warp, WARP), []);
     assert_eq!(led(&by_warp, CTA).len(), 1);
 }
+
+#[test]
+fn a_cta_comes_to_its_roles_together() {
+    let roles = |decided: &str| {
+        let body = format!("{decided}\n@%p1 bra B;\n//@baton roles 11\nmov.u32 %r5, 1;\nB:");
+        findings(64, 1, "", &body).len()
+    };
+    assert_eq!(roles("setp.lt.u32 %p1, %r1, 5;"), 0);
+    assert_eq!(roles("setp.lt.u32 %p1, %r2, 32;"), 1);
+}
+
+#[test]
+fn a_comment_behind_a_label_stands_behind_it() {
+    // Those that jump come to the comment too.
+    let body = "setp.lt.u32 %p1, %r2, 32;\n@%p1 bra B;\nmov.u32 %r5, 1;\nB:\n//@baton roles 11\nmov.u32 %r5, 2;";
+    assert_eq!(findings(64, 1, "", body), []);
+    let body = "setp.lt.u32 %p1, %r2, 32;\n@%p1 bra B;\nmov.u32 %r5, 1;\n//@baton roles 11\nB:\nmov.u32 %r5, 2;";
+    assert_eq!(findings(64, 1, "", body).len(), 1);
+}
+
+#[test]
+fn a_set_agrees_on_what_its_leader_uses() {
+    let agree = |set: &str, computed: &str| {
+        !findings(128, 1, "", &format!("{computed}\n//@baton agree {set} %r4\nmov.u32 %r5, 1;")).is_empty()
+    };
+    for (computed, refused) in [
+        ("mov.u32 %r4, %r1;", [false, false, false]),
+        ("shr.u32 %r4, %r2, 5;", [false, true, true]),
+        ("mov.u32 %r4, %r3;", [true, true, true]),
+    ] {
+        for (set, expected) in ["warp", "group", "cta"].into_iter().zip(refused) {
+            assert_eq!(agree(set, computed), expected, "{set}: {computed}");
+        }
+    }
+}
+
+/// A kernel of two roles, each of which says something, decided by `asked` besides.
+fn in_two_roles(before: &str, asked: [&str; 2], said: [&str; 2]) -> Vec<Finding> {
+    let [first, second] = asked.map(|asked| if asked.is_empty() { "" } else { "@!%p3 bra D;" });
+    let body = format!(
+        "{before}\nsetp.gt.u32 %p1, %r2, 31;\n@%p1 bra A;\n{}\n{first}\n//@baton {}\nbra.uni D;\nA:\n{}\n{second}\n\
+         //@baton {}\nD:",
+        asked[0], said[0], asked[1], said[1]
+    );
+    findings(64, 1, "", &body)
+}
+
+#[test]
+fn an_end_has_one_set() {
+    let ends = |said: [&str; 2]| in_two_roles("", ["", ""], said).len();
+    assert_eq!(ends(["end 0 1 3", "end 0 1 6"]), 1);
+    for [first, second] in [
+        // One set, at two places; two ends; two fields.
+        ["end 0 1 3", "end 0 1 3"],
+        ["end 0 1 3", "end 0 0 6"],
+        ["end 0 1 3", "end 2 1 6"],
+    ] {
+        assert_eq!(ends([first, second]), 0, "{first}, {second}");
+    }
+    let [finding] = &in_two_roles("", ["", ""], ["end 4 1 3", "end 4 1 6"])[..] else { panic!() };
+    let text = finding.to_string();
+    for words in ["place 4", "that of the warp of role 0", "that of the warp of role 1"] {
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn what_all_threads_know_may_choose_the_set() {
+    let of = |before: &str, asked| in_two_roles(before, asked, ["end 0 1 3", "end 0 1 6"]).len();
+    for (asked, refused) in [
+        (["setp.lt.u32 %p3, %r1, 6;", "setp.gt.u32 %p3, %r1, 5;"], 0),
+        (["setp.lt.u32 %p3, %r1, 6;", "setp.ge.u32 %p3, %r1, 6;"], 0),
+        (["setp.eq.u32 %p3, %r1, 0;", "setp.ne.u32 %p3, %r1, 0;"], 0),
+        (["setp.eq.u32 %p3, %r1, 0;", "setp.eq.u32 %p3, %r1, 1;"], 0),
+        (["setp.lt.s32 %p3, %r1, 0;", "setp.gt.s32 %p3, %r1, -1;"], 0),
+        (["and.b32 %r4, %r1, 1; setp.eq.u32 %p3, %r4, 0;", "and.b32 %r6, %r1, 1; setp.ne.u32 %p3, %r6, 0;"], 0),
+        (["setp.lt.u32 %p3, %r1, 6;", "setp.gt.u32 %p3, %r1, 4;"], 1),
+        (["setp.lt.u32 %p3, %r1, 6;", "setp.lt.u32 %p3, %r1, 6;"], 1),
+        // Each thread may read another number.
+        (["ld.volatile.global.u32 %r4, [%d1]; setp.lt.u32 %p3, %r4, 6;", "ld.volatile.global.u32 %r4, [%d1]; setp.gt.u32 %p3, %r4, 5;"], 1),
+        // A thread's own number says nothing of other threads.
+        (["setp.lt.u32 %p3, %r3, 6;", "setp.gt.u32 %p3, %r3, 5;"], 1),
+    ] {
+        assert_eq!(of("", asked), refused, "{asked:?}");
+    }
+    // All of the CTA take one way, before the roles or instead of them.
+    let arms = |decided: &str| {
+        let body = format!(
+            "{decided}\n@%p1 bra A;\n//@baton end 0 1 3\nbra.uni B;\nA:\n//@baton end 0 1 6\nB:\nmov.u32 %r5, 1;\n//@baton roles 11"
+        );
+        findings(64, 1, "", &body).len()
+    };
+    assert_eq!(arms("setp.lt.u32 %p1, %r1, 5;"), 0);
+    assert_eq!(arms("setp.lt.u32 %p1, %r2, 32;"), 1);
+}
+
+#[test]
+fn a_parameter_is_known_by_where_it_was_read() {
+    let opened = |kinds: [&str; 2]| {
+        let [first, other] = kinds.map(|kind| format!("opened %d6 {kind}"));
+        let said = [&*format!("{first} 3"), &*format!("{other} 6")];
+        in_two_roles("ld.param.u64 %d6, [a];", ["", ""], said).len()
+    };
+    assert_eq!(opened(["mailbox", "mailbox"]), 1);
+    assert_eq!(opened(["mailbox", "dekker"]), 0);
+    let other = "mov.u64 %d7, %d6;";
+    let two = |from: &str| {
+        let before = format!("ld.param.u64 %d6, [a];{other}ld.param.u64 %d8, [a+8];{from}");
+        in_two_roles(&before, ["", ""], ["opened %d6 mailbox 3", "opened %d9 mailbox 6"]).len()
+    };
+    assert_eq!(two("mov.u64 %d9, %d7;"), 1);
+    assert_eq!(two("mov.u64 %d9, %d8;"), 0);
+    // Nobody knows where it is from.
+    assert_eq!(two("add.u64 %d9, %d8, 8;"), 1);
+}
