@@ -347,11 +347,12 @@ baton::shared! {
     /// Half of the operands of a pair's products, and half of the products.
     pub struct Product in product {
         ab: Stages<2, (Tile<bf16, 128, 64>, Tile<bf16, 32, 64>), ByBulk, ByPairMma>,
-        acc: PairAccs<2, PAIR_COLS, 2>,
+        acc: PairAccs<2, PAIR_COLS>,
     }
 }
 
-/// The pair computes tiles of 256 × 64 of A · Bᵀ, `steps` times 64 columns of K; each thread of the epilogue writes its row.
+/// The pair computes tiles of 256 × 64 of A · Bᵀ, `steps` times 64 columns of K, of which it leaves out the first `skip`; each thread of
+/// the epilogue writes its row.
 #[baton::kernel(threads = 192, cluster = 2)]
 pub fn pair_product(
     cta: Cta<'_, Product, 192>,
@@ -360,8 +361,10 @@ pub fn pair_product(
     output: GlobalPtr<f32, TheWarpgroup<0>>,
     tiles: u32,
     steps: u32,
+    skip: u32,
 ) -> Exit<'_> {
     let rank = cta.cluster_rank().0 as i32;
+    let leader = cta.pair_leader();
     let (cta, product::Parts { ab, acc, .. }) = cta.claim();
     let (mut loads, mut stages) = ab.split();
     let (mut accumulators, mut results, tensor) = acc.split();
@@ -395,13 +398,18 @@ pub fn pair_product(
         }),
         warp(move |w| {
             w.elect(move |mut t| {
-                for _ in 0..tiles {
-                    let mut acc = accumulators.acquire(&mut t);
-                    for _ in 0..steps {
-                        let stage = stages.wait(&mut t);
-                        acc.mma(&mut t, stage);
+                if let Some(leader) = leader {
+                    for _ in 0..tiles {
+                        let mut acc = accumulators.acquire(&mut t, leader);
+                        for _ in 0..skip {
+                            stages.wait_for_both(&mut t, leader).release(&mut t);
+                        }
+                        for _ in skip..steps {
+                            let stage = stages.wait_for_both(&mut t, leader);
+                            acc.mma(&mut t, stage).release_by_commit(&mut t);
+                        }
+                        acc.commit(&mut t);
                     }
-                    acc.commit(&mut t);
                 }
                 accumulators.finish(&mut t)
             })
