@@ -82,19 +82,22 @@ plain_fences! {
 
     /// `fence.acquire.sync_restrict::shared::cluster.cluster;` PTX 8.6, sm_90.
     ///
-    /// An acquire that concerns objects in `.shared::cluster` only: what makes a relaxed wait on a
-    /// barrier in this CTA acquire what peers released.
+    /// Acquires for objects in `.shared::cluster` only. Behind a relaxed wait of `.cluster` scope it is the end of an acquire
+    /// pattern: what peers released before they arrived, or copies wrote before they completed, may be read by ordinary
+    /// loads of this thread. Readers of the async proxy need
+    /// [`fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster`] besides. ptxas makes no instruction of it.
     ///
-    /// ISA: *membar/fence*. Can break A3, C6 by its absence.
+    /// ISA: *membar/fence*, 8.8. Can break A3, C6 by its absence.
     fence_acquire_sync_restrict_shared_cluster_cluster =
         "fence.acquire.sync_restrict::shared::cluster.cluster;";
 
     /// `fence.release.sync_restrict::shared::cta.cluster;` PTX 8.6, sm_90.
     ///
-    /// A release that concerns objects in `.shared::cta` only: what makes a relaxed arrive on a peer's
-    /// barrier release.
+    /// Releases for objects in the own CTA's shared memory only. Before a relaxed arrival of `.cluster` scope it is the
+    /// beginning of a release pattern, cumulative over what this thread has observed. It does not cover stores into a
+    /// peer's shared memory, nor reads of it, nor global memory: those are rule F9.
     ///
-    /// ISA: *membar/fence*. Can break A4, C7 by its absence.
+    /// ISA: *membar/fence*, 8.8. Can break A4, C7, F9.
     fence_release_sync_restrict_shared_cta_cluster =
         "fence.release.sync_restrict::shared::cta.cluster;";
 
@@ -107,13 +110,22 @@ plain_fences! {
 
     /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;` PTX 8.6, sm_90.
     ///
-    /// ISA: *membar/fence*, 8.6. Can break B1, B2 by its absence.
+    /// The acquiring half of a one-way fence: accesses of the async proxy to `.shared::cluster` that this thread begins later come
+    /// behind what was released through the generic proxy. Its other half is one of the two below, or an operation of
+    /// the async proxy that has ended. It stands behind a relaxed wait of `.cluster` scope. Ordinary accesses need
+    /// [`fence_acquire_sync_restrict_shared_cluster_cluster`]. ptxas makes no instruction of it.
+    ///
+    /// ISA: *membar/fence*, 8.6, 8.8. Can break B1, B2 by its absence.
     fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster =
         "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;";
 
     /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;` PTX 8.6, sm_90.
     ///
-    /// ISA: *membar/fence*, 8.6. Can break B1, B2 by its absence.
+    /// The releasing half of a one-way fence: what this thread did through the generic proxy to the own CTA's shared memory, and
+    /// what it had observed of others, comes before accesses of the async proxy in the CTA that executes the acquiring half. It stands
+    /// before a relaxed arrival of `.cluster` scope, and orders nothing for ordinary accesses.
+    ///
+    /// ISA: *membar/fence*, 8.6, 8.8. Can break B1, B2 by its absence, F9.
     fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster =
         "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;";
 
@@ -141,10 +153,11 @@ plain_fences! {
 
     /// `fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster;` PTX 9.4, sm_90.
     ///
-    /// Of this thread's accesses to shared memory it orders the reads only, and it is not cumulative: others'
-    /// accesses that this thread observed are not ordered by it.
+    /// [`fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster`] for this thread's own reads of shared memory only, a
+    /// peer's too. It is not cumulative: accesses of others that this thread observed are not ordered by it, so that a thread
+    /// which arrives for others cannot use it alone. ptxas makes no instruction of it.
     ///
-    /// ISA: *membar/fence*, 8.6. Can break B2 by its absence.
+    /// ISA: *membar/fence*, 8.6, 8.8. Can break B2 by its absence, F9.
     fence_proxy_async_generic_release_sync_restrict_shared_cluster_read_cluster =
         "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster;";
 
@@ -194,7 +207,7 @@ plain_fences! {
 /// `fence.proxy.async.space;` with `.space` = `.global`, `.shared::cta`, `.shared::cluster`. PTX 8.0,
 /// sm_90.
 ///
-/// [`fence_proxy_async`], for objects in one space only.
+/// [`fence_proxy_async`], for objects in one space only. `.shared::cta` is this CTA's shared memory, and not a peer's.
 ///
 /// ISA: *membar/fence*, 8.6. Can break B1, B2 (a space that is not that of the data).
 #[inline(always)]
