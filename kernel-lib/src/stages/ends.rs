@@ -110,18 +110,15 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
     ///
     /// # PTX
     /// A loop over `mbarrier.try_wait.parity.acquire.cta.shared::cta.b64` on the empty barrier; at once on the
-    /// first lap. PTX 7.8, sm_90 (ISA 9.7.13.15.16).
+    /// first lap. PTX 7.8, sm_90 (ISA 9.7.13.15.16). Where peers hand the stage back too, `.relaxed.cluster`,
+    /// `fence.acquire.sync_restrict::shared::cluster.cluster` and
+    /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster`; PTX 8.6, sm_90.
     #[inline(always)]
     pub fn acquire<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Empty> {
         let _ = set;
         let slot = Slot::new(self.base, self.cursor.index());
         // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         unsafe { wait_phase_of::<R>(slot.empty(), self.cursor.emptied()) };
-        if R::PEERS > 1 && R::Drain::GENERIC {
-            // Peers have read by ordinary loads what this thread's copies overwrite: each ran the fence, and so does this CTA,
-            // because the text leaves open which of the two counts (docs/memory-model.md).
-            ptx::fence::fence_proxy_async();
-        }
         self.cursor.advance();
         slot
     }
@@ -184,7 +181,8 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
     ///
     /// # PTX
     /// A loop over `mbarrier.try_wait.parity.acquire.cta.shared::cta.b64` on the full barrier. PTX 7.8, sm_90
-    /// (ISA 9.7.13.15.16); the phase covers the bytes of bulk copies (`complete_tx`, ISA 9.7.9.25.2).
+    /// (ISA 9.7.13.15.16); the phase covers the bytes of bulk copies (`complete_tx`, ISA 9.7.9.25.2). Where peers fill the stage too,
+    /// as in [`Producer::acquire`].
     #[inline(always)]
     pub fn wait<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Full>
     where

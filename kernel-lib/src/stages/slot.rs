@@ -16,7 +16,7 @@ use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::tcgen05::{Group1, Group2};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
-use crate::sem::Release;
+use crate::sem::{Relaxed, Release};
 use crate::shared_access::{check, read, read_chunk, unpack, write};
 use crate::staging::{HandBack, StagingBuffer};
 use crate::tile::{BulkTile, Elements};
@@ -384,8 +384,11 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// # PTX
     /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13); where `wgmma` has
     /// read it, by one lane of each warp, without a barrier of the set. Where peers fill the stage too,
-    /// `mbarrier.arrive.release.cluster.shared::cluster.b64 _` on the barrier of each (rules C7, C11). A stage that its pair does not
-    /// multiply goes back by a commit all the same, as in [`release_by_commit`](Self::release_by_commit).
+    /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`, where `wgmma` has read it also
+    /// `fence.release.sync_restrict::shared::cta.cluster`, and `mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _` on the barrier of
+    /// each (rules C7, C11); PTX 8.6, sm_90. Where a pair drains, a stage that
+    /// it does not multiply goes back by `fence.release.cluster`, which is dear, and `mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _`
+    /// on the barriers of both.
     #[inline(always)]
     pub fn release<T>(
         self, // A9: the stage is the producer's now; take the next one from `wait`
@@ -458,12 +461,30 @@ where
         self.hand.settle();
         move || {
             if R::Drain::PAIR {
-                // SAFETY: the empty barriers of the pair expect one arrival a phase (I11). This thread, the leader's, has observed the
-                // copies of both CTAs, no instruction of anybody reads what they filled, and the commit hands it back in both, which no
-                // fence of this CTA's own memory could.
-                return unsafe { commit_to_empty::<R>(empty) };
+                // Also what lies in the peer's memory, which no fence of this CTA's own covers (rule F9).
+                ptx::fence::fence_release::<Cluster>();
+                let leader = ptx::sreg::cluster_ctarank();
+                for rank in [leader, leader + 1] {
+                    // SAFETY: the empty barriers of both expect one arrival a phase (I11), and the CTA that leads, in which alone there
+                    // are such stages, makes it: it has observed the copies of both, and no instruction reads what they filled (I13).
+                    // The peer has not ended, since its producer's `finish` waits for this (I22).
+                    unsafe {
+                        ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(ptx::shared::mapa(
+                            empty, rank,
+                        ));
+                    }
+                }
+                return;
             }
             let arrivals = R::Drain::ARRIVALS;
+            if R::PEERS > 1 {
+                // What was read lies in this CTA's memory, so that fences of that are enough, once for all peers. The first is towards
+                // their copies; of what `wgmma` has read, whose end the text may count as a release already, the second passes on that.
+                ptx::fence::fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster();
+                if !R::Drain::GENERIC {
+                    ptx::fence::fence_release_sync_restrict_shared_cta_cluster();
+                }
+            }
             let mut rank = 0;
             while rank < R::PEERS {
                 // SAFETY: the ring's empty barrier, which expects these arrivals of each CTA a phase (I11). A peer's lies at the same
@@ -476,11 +497,11 @@ where
                         }
                         (_, 1) => {
                             let peer = ptx::shared::mapa(empty, rank);
-                            ptx::mbarrier::arrive_remote::<Release, Cluster>(peer);
+                            ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(peer);
                         }
                         _ => {
                             let peer = ptx::shared::mapa(empty, rank);
-                            ptx::mbarrier::arrive_count_remote::<Release, Cluster>(peer, arrivals);
+                            ptx::mbarrier::arrive_count_remote::<Relaxed, Cluster>(peer, arrivals);
                         }
                     }
                 }

@@ -351,10 +351,35 @@ baton::shared! {
     }
 }
 
-/// The pair computes tiles of 256 × 64 of A · Bᵀ, `steps` times 64 columns of K, of which it leaves out the first `skip`; each thread of
-/// the epilogue writes its row.
+/// The pair computes tiles of 256 × 64 of A · Bᵀ, `steps` times 64 columns of K; each thread of the epilogue writes its row.
 #[baton::kernel(threads = 192, cluster = 2)]
 pub fn pair_product(
+    cta: Cta<'_, Product, 192>,
+    a: TensorMap<Tile<bf16, 128, 64>>,
+    b: TensorMap<Tile<bf16, 32, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    tiles: u32,
+    steps: u32,
+) -> Exit<'_> {
+    product_of_a_pair(cta, a, b, output, tiles, steps, 0)
+}
+
+/// Of each tile it leaves out the first `skip` steps, whose operands it loads.
+#[baton::kernel(threads = 192, cluster = 2)]
+pub fn pair_skips(
+    cta: Cta<'_, Product, 192>,
+    a: TensorMap<Tile<bf16, 128, 64>>,
+    b: TensorMap<Tile<bf16, 32, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    tiles: u32,
+    steps: u32,
+    skip: u32,
+) -> Exit<'_> {
+    product_of_a_pair(cta, a, b, output, tiles, steps, skip)
+}
+
+#[inline(always)]
+fn product_of_a_pair(
     cta: Cta<'_, Product, 192>,
     a: TensorMap<Tile<bf16, 128, 64>>,
     b: TensorMap<Tile<bf16, 32, 64>>,
