@@ -32,7 +32,7 @@ use core::marker::PhantomData;
 use crate::accumulator::Deallocated;
 use crate::layout::{Field, TENSOR_COLUMNS, allocated_columns};
 use crate::ptx;
-use crate::ptx::addr::{Addr, SharedCluster, SharedCta, Tmem};
+use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::Group2;
 use crate::require;
 use crate::token::{Brand, Cta, Marks, PeersJoined, WARP, sealed};
@@ -68,20 +68,16 @@ pub(crate) fn leads() -> bool {
     ptx::sreg::cluster_ctarank() & 1 == 0
 }
 
-/// The place of `address` in the CTA that leads the pair of this one.
-///
-/// # Safety
-/// 1. The CTA of the pair runs, and has at this place what this one has.
+/// The rank of the CTA that leads the pair of this one.
 #[inline(always)]
-pub(crate) unsafe fn at_the_leader(address: Addr<SharedCta>) -> Addr<SharedCluster> {
-    // SAFETY: both CTAs of the pair are in the cluster, by the caller's promise.
-    unsafe { ptx::shared::mapa(address, ptx::sreg::cluster_ctarank() & !1) }
+pub(crate) fn leader() -> u32 {
+    ptx::sreg::cluster_ctarank() & !1
 }
 
 /// Both CTAs of this one's pair, as the mask of a multicast.
 #[inline(always)]
 pub(crate) fn both() -> u16 {
-    0b11 << (ptx::sreg::cluster_ctarank() & !1)
+    0b11 << leader()
 }
 
 /// `COLS` columns of tensor memory in each of two CTAs, allocated together: a field of a layout, at most one in each.

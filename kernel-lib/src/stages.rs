@@ -80,8 +80,10 @@ pub trait Ring: sealed::Sealed + 'static {
     type Drain: Drain;
     /// Number of stages.
     const STAGES: u32;
-    /// CTAs of the cluster that fill and release a stage together; 1 if each has its own ring.
+    /// CTAs of the cluster that fill and release a stage together; 1 if each has its own ring. Of a ring that pairs drain, pairs.
     const PEERS: u32;
+    /// CTAs that a stage has parts in.
+    const CTAS: u32 = if Self::Drain::PAIR { 2 * Self::PEERS } else { Self::PEERS };
     /// Bytes from one stage to the next.
     const STRIDE: u32;
 }
@@ -207,10 +209,9 @@ unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D
     const BYTES: u32 = <Self as Ring>::STRIDE * <Self as Ring>::STAGES + 2 * MBARRIER * N;
     const ALIGN: u32 = if D::ALIGN > MBARRIER { D::ALIGN } else { MBARRIER };
     const REMOTE_BARRIERS: bool = F::ASYNCHRONOUS || R::ASYNCHRONOUS;
-    const CLUSTER: u32 = match (<Self as Ring>::PEERS, R::PAIR) {
-        (1, false) => 0,
-        (1, true) => 2,
-        (peers, _) => peers,
+    const CLUSTER: u32 = match <Self as Ring>::CTAS {
+        1 => 0,
+        ctas => ctas,
     };
     type Part<'k, Tag> = StagesPart<'k, Tag, Self>;
     type Closed<'k, Tag> = F::Closed<'k, Tag>;

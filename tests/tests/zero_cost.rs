@@ -1,13 +1,10 @@
 //! What the types of the Blackwell GEMM cost: nothing in its loops. The kernel's twin on raw instructions
 //! (`gemm_raw_f32`) is the measure, in PTX and in machine code.
 
-use std::process::Command;
-
-use baton_builder::provision::{Store, cuda};
-use baton_builder::{Arch, Environment};
+use baton_builder::Arch;
 use baton_ptx::Module;
-use baton_tests::code::Code;
-use baton_tests::{Kernels, kernels, root};
+use baton_tests::code::{Code, Opcodes};
+use baton_tests::{Kernels, examples, kernels, test_kernels};
 
 const TYPED: &str = "gemm_f32";
 /// The kernel that takes tiles as they come: its roles do the same with each of them.
@@ -20,19 +17,7 @@ fn gemm() -> Kernels {
 
 #[test]
 fn the_loops_of_the_machine_code_are_those_of_the_twin() {
-    let environment = Environment::of_process();
-    let store = Store::locate(&environment, || root().join("target"));
-    let tools = cuda::find(&environment, &store, "nvdisasm");
-    let tool = tools.iter().max_by_key(|tool| tool.release).expect("nvdisasm is provisioned");
-    let built = gemm();
-    let output = Command::new(&tool.path)
-        .arg("--print-code")
-        .arg(built.binary.cubin.expect("ptxas was required"))
-        .output()
-        .expect("nvdisasm starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let listing = String::from_utf8(output.stdout).expect("a listing is text");
-
+    let listing = gemm().listing();
     let [typed, dynamic, raw] =
         [TYPED, DYNAMIC, RAW].map(|kernel| Code::of_listing(&listing, kernel));
     // The tensor core's instruction, and the copy engine's.
@@ -81,4 +66,49 @@ fn the_types_take_no_registers() {
         kernel.and_then(|kernel| kernel.usage).expect("the kernel was assembled").registers
     });
     assert!(typed.abs_diff(raw) <= 2, "{typed} registers, by hand {raw}");
+}
+
+/// A pair has one hand-over for both CTAs, and so the loops of a CTA alone: of one that commits to several CTAs as a pair does.
+#[test]
+fn the_loops_of_a_pair_are_as_long_as_those_of_a_cta_alone() {
+    let listing = test_kernels("typed", Arch::Sm100a).listing();
+    let [pair, alone] =
+        ["pair_product", "shared_operand"].map(|kernel| Code::of_listing(&listing, kernel));
+    let length = |code: &Code, instruction: &str| -> usize {
+        code.loops_around(instruction).iter().flat_map(Opcodes::values).sum()
+    };
+    // The copies of both complete on one barrier: its address is another CTA's, and one of the two announces their bytes.
+    for (instruction, more) in [("UTCHMMA", 0), ("UTMALDG", 1)] {
+        let (pair, alone) = (length(&pair, instruction), length(&alone, instruction));
+        assert!(pair <= alone + more, "{instruction}: {pair}, of a CTA alone {alone}");
+    }
+}
+
+/// Kernels with a GPU-wide fence, or an invalidation of the L1, in a loop, each with the reason: what they hand over is not in shared or
+/// tensor memory alone.
+const FENCED: &[(&str, &str)] = &[];
+
+/// A hand-over through shared or tensor memory needs no fence that reaches the whole GPU, and no L1 that forgets what it holds.
+#[test]
+fn no_loop_has_a_fence_of_the_whole_gpu_for_memory_of_a_cluster() {
+    let examples = examples();
+    let examples = examples.iter().flat_map(|example| {
+        example.targets.iter().map(|arch| (kernels(&example.name, *arch), format!("{} for {arch}", example.name)))
+    });
+    let tests = [("typed", Arch::Sm100a), ("products", Arch::Sm90a)];
+    let tests = tests.map(|(name, arch)| (test_kernels(name, arch), format!("{name} for {arch}")));
+    let mut found = Vec::new();
+    for (built, place) in examples.chain(tests) {
+        let listing = built.listing();
+        for kernel in built.binary.kernels {
+            let code = Code::of_listing(&listing, &kernel.name);
+            let fences: Vec<String> = code.opcodes_in_loops().into_iter().filter(|opcode| {
+                opcode.starts_with("CCTL") || (opcode.starts_with("MEMBAR") && opcode.contains("GPU"))
+            }).collect();
+            if !fences.is_empty() {
+                found.push(format!("{} of {place}: {fences:?}", kernel.name));
+            }
+        }
+    }
+    assert_eq!(found, [""; 0]);
 }

@@ -9,7 +9,7 @@ use crate::path::{
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
-use crate::pair::at_the_leader;
+use crate::pair::leader;
 use crate::ptx::tcgen05::{CtaGroup, Group1};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
@@ -312,7 +312,7 @@ where
             } else {
                 ptx::tcgen05::fence_after_thread_sync();
                 ptx::tcgen05::fence_before_thread_sync();
-                ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(at_the_leader(empty));
+                ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(ptx::shared::mapa(empty, leader()));
             }
         }
     }

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use crate::dropped::{Hand, StageSlot};
 use crate::global::ReadOnly;
-use crate::pair::{at_the_leader, both, leads};
+use crate::pair::{leader, leads};
 use crate::path::{
     Acquired, Copied, CopiesLanded, CopiesUnderWay, Copying, FillCompleted, Filling, HandsBackTo,
     HandsOnTo, HasContents, OpensToTheSet, PollConfirmed, ProxyFence, ReadByMatrix, ReadByMma,
@@ -153,7 +153,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
                     let bytes = 2 * Source::BYTES;
                     ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, bytes);
                 }
-                from.begin::<Group2>(data, at_the_leader(full));
+                let leader = if R::CTAS == 2 { 0 } else { leader() };
+                from.begin::<Group2>(data, ptx::shared::mapa(full, leader));
             } else {
                 ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, Source::BYTES);
                 from.begin::<Group1>(data, full.in_cluster());
@@ -463,16 +464,17 @@ where
             if R::Drain::PAIR {
                 // Also what lies in the peer's memory, which no fence of this CTA's own covers (rule F9).
                 ptx::fence::fence_release::<Cluster>();
-                let leader = ptx::sreg::cluster_ctarank();
-                for rank in [leader, leader + 1] {
-                    // SAFETY: the empty barriers of both expect one arrival a phase (I11), and the CTA that leads, in which alone there
-                    // are such stages, makes it: it has observed the copies of both, and no instruction reads what they filled (I13).
-                    // The peer has not ended, since its producer's `finish` waits for this (I22).
+                let mut rank = 0;
+                while rank < R::CTAS {
+                    // SAFETY: the empty barriers of all expect one arrival of each pair a phase (I11), and the CTA that leads it, in which
+                    // alone there are such stages, makes it: it has observed the copies of both, and no instruction reads what they
+                    // filled (I13). No CTA has ended, since its producer's `finish` waits for this (I22).
                     unsafe {
                         ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(ptx::shared::mapa(
                             empty, rank,
                         ));
                     }
+                    rank += 1;
                 }
                 return;
             }
@@ -523,7 +525,7 @@ unsafe fn commit_to_empty<R: Ring>(empty: Addr<SharedCta>) {
     // I19). No CTA has ended, since its producer's `finish` waits for these arrivals (I22).
     unsafe {
         match (R::Drain::PAIR, R::PEERS) {
-            (true, _) => commit_multicast::<Group2>(empty.in_cluster(), both()),
+            (true, _) => commit_multicast::<Group2>(empty.in_cluster(), all_peers(R::CTAS)),
             (false, 1) => commit::<Group1, SharedCta>(empty),
             (false, peers) => commit_multicast::<Group1>(empty.in_cluster(), all_peers(peers)),
         }

@@ -411,12 +411,16 @@ fn product_of_a_pair(
         }),
         warp(move |w| {
             w.elect(move |mut t| {
-                for tile in 0..tiles as i32 {
-                    for step in 0..steps as i32 {
-                        let from =
-                            (a.at(256 * tile + 128 * rank, 64 * step), b.at(32 * rank, 64 * step));
-                        loads.acquire(&mut t).load(&mut t, from);
+                let mut tile = 0;
+                while tile < tiles {
+                    let row = 256 * tile as i32 + 128 * rank;
+                    let mut step = 0;
+                    while step < steps {
+                        let k = 64 * step as i32;
+                        loads.acquire(&mut t).load(&mut t, (a.at(row, k), b.at(32 * rank, k)));
+                        step += 1;
                     }
+                    tile += 1;
                 }
                 loads.finish(&mut t)
             })
@@ -429,9 +433,11 @@ fn product_of_a_pair(
                         for _ in 0..skip {
                             stages.wait_for_both(&mut t, leader).release(&mut t);
                         }
-                        for _ in skip..steps {
+                        let mut step = skip;
+                        while step < steps {
                             let stage = stages.wait_for_both(&mut t, leader);
                             acc.mma(&mut t, stage).release_by_commit(&mut t);
+                            step += 1;
                         }
                         acc.commit(&mut t);
                     }
