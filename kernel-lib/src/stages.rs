@@ -51,12 +51,13 @@ use core::marker::PhantomData;
 
 use crate::layout::Field;
 use crate::path::Way;
+use crate::peers;
 pub use crate::path::{ByBulk, ByMma, ByPairMma, ByThreads, ByWgmma};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
-use crate::scope::{Cluster, Cta as CtaScope};
-use crate::sem::{Acquire, Relaxed, Release};
+use crate::scope::Cta as CtaScope;
+use crate::sem::{Acquire, Release};
 use crate::tile::StageData;
 use crate::token::{FillsOf, Finished, RoleReturn, Set, sealed};
 
@@ -259,17 +260,8 @@ unsafe fn wait_phase_of<R: Ring>(barrier: Addr<SharedCta>, phase: u32) {
         unsafe { wait_phase(barrier, phase) }
     } else {
         // SAFETY: the caller's promise.
-        unsafe { ptx::mbarrier::wait_parity::<Relaxed, Cluster>(barrier, phase) };
-        acquire_from_peers();
+        unsafe { peers::wait(barrier, phase) }
     }
-}
-
-/// Behind a relaxed wait at the scope of the cluster: acquires what was handed over in shared memory, for this thread and for what it
-/// begins through the async proxy. Neither fence is an instruction of the machine.
-#[inline(always)]
-fn acquire_from_peers() {
-    ptx::fence::fence_acquire_sync_restrict_shared_cluster_cluster();
-    ptx::fence::fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster();
 }
 
 /// Arrives once for the set, behind its barrier.

@@ -5,16 +5,17 @@ use core::marker::PhantomData;
 use crate::cursor::Cursor;
 use crate::pair::PairLeader;
 use crate::path::{ByPairMma, Empty, Full, PollConfirmed, Polled};
+use crate::peers;
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
-use crate::scope::{Cluster, Cta as CtaScope};
-use crate::sem::{Acquire, Relaxed};
+use crate::scope::Cta as CtaScope;
+use crate::sem::Acquire;
 use crate::tile::Elements;
 use crate::token::{
     Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
 };
 
-use super::{CompletesHere, Drain, DrainsLike, Fill, MBARRIER, Ring, RingOf, Slot, acquire_from_peers, wait_phase_of};
+use super::{CompletesHere, Drain, DrainsLike, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase_of};
 
 /// A ring that has been claimed and not yet split into its ends.
 pub struct StagesPart<'k, Tag, R> {
@@ -282,9 +283,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
             if R::PEERS == 1 {
                 ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(full, phase)
             } else {
-                let complete = ptx::mbarrier::try_wait_parity::<Relaxed, Cluster>(full, phase);
-                acquire_from_peers();
-                complete
+                peers::try_wait(full, phase)
             }
         };
         self

@@ -11,6 +11,7 @@ use crate::path::{
     ReadFenced, ReadableByMma, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained,
     Untouched, VisibleToTheSet, Writable, Written,
 };
+use crate::peers;
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::tcgen05::{Group1, Group2};
@@ -482,9 +483,9 @@ where
             if R::PEERS > 1 {
                 // What was read lies in this CTA's memory, so that fences of that are enough, once for all peers. The first is towards
                 // their copies; of what `wgmma` has read, whose end the text may count as a release already, the second passes on that.
-                ptx::fence::fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster();
+                peers::release_reads_to_copies();
                 if !R::Drain::GENERIC {
-                    ptx::fence::fence_release_sync_restrict_shared_cta_cluster();
+                    peers::release_own();
                 }
             }
             let mut rank = 0;
