@@ -142,16 +142,21 @@ fn ways(candidate: &Candidate<'_>, a: usize, b: usize) -> Option<Vec<Vec<Vec<usi
 }
 
 /// The pairs of halves of one-way fences that join the generic proxy with that of `b`: the second in the
-/// thread block of `b`, and the two morally strong, as `.cta` halves of two blocks are not.
+/// thread block of `b`, and the two morally strong, as `.cta` halves of two blocks are not. An access of another proxy that
+/// has ended needs no first.
 fn halves(candidate: &Candidate<'_>, a: usize, b: usize) -> Vec<Vec<Vec<usize>>> {
     let clauses = candidate.options.clauses;
+    let first = &candidate.events[a];
+    let ends = first.access().is_some_and(|access| access.proxy != Proxy::Generic)
+        && leaves_generic(candidate, first);
     let mut ways = vec![];
     for &acquire in &candidate.limited {
         let block = candidate.events[acquire].place.cta == candidate.events[b].place.cta;
         if !block || !limited::is_half(candidate, acquire, a, b, false) {
             continue;
         }
-        if !clauses.has(Clause::HalfRelease) {
+        // The end of an asynchronous access is its release half.
+        if ends && clauses.has(Clause::HalfEnd) || !clauses.has(Clause::HalfRelease) {
             ways.push(vec![vec![acquire]]);
         }
         for &release in &candidate.limited {

@@ -13,11 +13,17 @@ pub struct Choices {
     pub proxy_fence: ProxyFencePlace,
     /// Which tcgen05 work the fence pair is needed for.
     pub tcgen05_fence: Tcgen05Fence,
+    /// Through which proxy `st.async` and `red.async` access memory.
+    pub store_async: StoreAsync,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { proxy_fence: ProxyFencePlace::Block, tcgen05_fence: Tcgen05Fence::Always }
+        Self {
+            proxy_fence: ProxyFencePlace::Block,
+            tcgen05_fence: Tcgen05Fence::Always,
+            store_async: StoreAsync::Async,
+        }
     }
 }
 
@@ -39,6 +45,15 @@ pub enum Tcgen05Fence {
     Always,
     /// Not for work whose completion was waited for or observed.
     Uncompleted,
+}
+
+/// The proxy of `st.async` and `red.async`: 8.6 has the operations of `.async.bulk` only in the async proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreAsync {
+    /// The async proxy.
+    Async,
+    /// The generic proxy.
+    Generic,
 }
 
 macro_rules! clauses {
@@ -171,6 +186,8 @@ clauses! {
     ProxyFenceSpace "8.6",
     /// A one-way proxy fence needs its release half as well.
     HalfRelease "8.6",
+    /// The end of an asynchronous access is the release half of such a fence.
+    HalfEnd "8.6",
     /// The two halves of a one-way proxy fence are morally strong.
     HalvesStrong "8.6",
     /// The acquire half for tensor maps is about the map at its address.

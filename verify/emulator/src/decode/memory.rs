@@ -120,6 +120,25 @@ impl Decoder<'_> {
         Ok(FenceOp::Thread { acquire, release, sequential, shared, scope })
     }
 
+    /// Restricted fences came late into the language, that for reads last.
+    pub(super) fn restriction(&self, mods: &Mods) -> Result<()> {
+        let restricted = |m: &str| m.starts_with("sync_restrict::");
+        if !mods.any(restricted) {
+            return Ok(());
+        }
+        let (major, minor) = match mods.any(|m| m.ends_with("::read")) {
+            true => (9, 4),
+            false => (8, 6),
+        };
+        match self {
+            Decoder { version, .. } if *version < (major, minor) => {
+                Err(format!("it is of PTX {major}.{minor}, and the module of {}.{}", version.0, version.1))
+            }
+            Decoder { target: ..90, .. } => Err("it needs sm_90".into()),
+            _ => Ok(()),
+        }
+    }
+
     fn proxy_fence(mods: &Mods) -> Result<FenceOp> {
         let proxy = mods.find(|m| {
             let fabric = ["generic::fabric", "fabric::generic", "fabric::fabric"];
@@ -146,12 +165,27 @@ impl Decoder<'_> {
         if !proxy.starts_with("async") {
             return Ok(FenceOp::Other);
         }
-        let shared = mods.find(|m| {
-            let m = m.strip_prefix("sync_restrict::").unwrap_or(m);
-            matches!(m, "shared::cta" | "shared::cluster" | "shared::cluster::read").then_some(())
+        if proxy == "async::generic" {
+            let restricted = mods.find(|m| m.strip_prefix("sync_restrict::"));
+            if mods.scope() != Some(Scope::Cluster) {
+                return Err("a restricted fence is `.cluster`".into());
+            }
+            return match (direction, restricted) {
+                (Order::Acquire, Some("shared::cluster")) => Ok(FenceOp::Acquire),
+                (Order::Release, Some("shared::cta")) => Ok(FenceOp::Release { reads: false }),
+                (Order::Release, Some("shared::cluster::read")) => Ok(FenceOp::Release { reads: true }),
+                _ => Err("an acquire is restricted to shared::cluster, a release to shared::cta or \
+                          shared::cluster::read"
+                    .into()),
+            };
+        }
+        let shared = mods.find(|m| match m {
+            "shared::cta" => Some(Reach::Cta),
+            "shared::cluster" => Some(Reach::Cluster),
+            _ => None,
         });
-        Ok(match (shared.is_some(), mods.has("global")) {
-            (false, false) => FenceOp::Proxy { shared: true, global: true },
+        Ok(match (shared, mods.has("global")) {
+            (None, false) => FenceOp::Proxy { shared: Some(Reach::Cluster), global: true },
             (shared, global) => FenceOp::Proxy { shared, global },
         })
     }

@@ -18,7 +18,7 @@ mod tensor;
 mod wmma;
 
 use crate::async_ops::{AsyncOp, MbarrierOp};
-use crate::detect::{FenceOp, Order};
+use crate::detect::{FenceOp, Order, Reach};
 use crate::flow;
 use crate::ir::*;
 use crate::tensor::TensorOp;
@@ -154,7 +154,10 @@ pub(crate) fn function(
         })
         .collect();
     func.local = round_up(func.local, 16);
-    let mut d = Decoder { body, names, slots, locals, entry, func };
+    let arch = module.target.first().map_or("", |arch| arch.trim_start_matches("sm_"));
+    let digits = arch.find(|c: char| !c.is_ascii_digit()).unwrap_or(arch.len());
+    let (version, target) = (module.version, arch[..digits].parse().unwrap_or(0));
+    let mut d = Decoder { body, names, slots, locals, entry, func, version, target };
     let joins = flow::reconvergence(body);
     let same: HashMap<usize, Among> = module
         .tagged(body)
@@ -218,6 +221,9 @@ struct Decoder<'m> {
     locals: Vec<Local>,
     entry: bool,
     func: Func,
+    /// The version of the language, and the target's number.
+    version: (u32, u32),
+    target: u32,
 }
 
 const UNUSED: Src = Src::Imm(0);
@@ -459,7 +465,11 @@ impl Decoder<'_> {
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
                 self.collective(opcode, mods, o)
             }
-            "membar" | "fence" => Ok(Op::Fence(Self::fence(opcode, mods)?)),
+            "membar" | "fence" => {
+                let op = Self::fence(opcode, mods)?;
+                self.restriction(mods)?;
+                Ok(Op::Fence(op))
+            }
             "griddepcontrol" if mods.has("wait") => Ok(Op::PreviousGrid),
             "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "setmaxnreg"
             | "pmevent" | "discard" | "applypriority" => {

@@ -25,6 +25,7 @@ impl Detector {
             self.check_previous(w, mask, offsets, bytes, touch.site);
         }
         self.tidy(space);
+        let memory = self.memory(space);
         let Detector { warps, ctas, global, kinds, units, .. } = self;
         let warp = &warps[w as usize];
         let mut conflicts: Vec<(Conflict, usize)> = Vec::new();
@@ -38,7 +39,7 @@ impl Detector {
             }
             let who = (warp.unit, 0, ctas[warp.cta as usize].home);
             let kind = if space == Space::Global { GLOBAL } else { SHARED };
-            let mut viewer = Viewer::new((strand, units, kinds), who, (kind, touch));
+            let mut viewer = Viewer::new((strand, units, kinds), who, (kind, memory, touch));
             viewer.merges = lanes == strand.lanes && warp.strands.len() == 1;
             if let (Space::Shared(cta), false) = (space, touch.write) {
                 let cells = &mut ctas[cta as usize].shared;
@@ -140,6 +141,7 @@ impl Detector {
         touch: Touch,
     ) {
         self.tidy(space);
+        let memory = self.memory(space);
         let Detector { warps, ctas, global, kinds, units, issuers, .. } = self;
         let warp = &warps[w as usize];
         if matches!(touch.class, Class::In | Class::Store) {
@@ -148,7 +150,7 @@ impl Detector {
         let entry = kinds.entry(touch.kind()).at(stamp);
         let who = (warp.unit, lane as u32, ctas[warp.cta as usize].home);
         let kind = if space == Space::Global { GLOBAL } else { SHARED };
-        let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (kind, touch));
+        let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (kind, memory, touch));
         let cells = runs.into_iter().flat_map(|(offset, bytes)| cells_of(offset, bytes));
         for (cell, mask) in cells {
             let new = entry.with_bytes(mask);

@@ -99,6 +99,10 @@ impl Clock {
             }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The components of which it knows anything.
     pub fn components(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().map(|entry| entry.0)

@@ -3,7 +3,8 @@
 //! A conflict says that the order which the two accesses need is not there. The weaker orders are
 //! asked one after the other; the first that would have been enough names what is missing.
 
-use super::clock::SUBS;
+use super::clock::{SUBS, Stamp};
+use super::halves::Halves;
 use super::shadow::{Class, Conflict};
 use super::strand::{Almost, GLOBAL, SHARED, Strand};
 use super::{Detector, Space, Touch};
@@ -180,14 +181,67 @@ fn too_narrow(almost: Option<(Almost, u32)>) -> Cause {
         Some((Almost::NarrowArrival, _)) => {
             ("C7", "the arrival came from another CTA, and its scope is .cta")
         }
+        Some((Almost::NarrowWait, _)) => (
+            "C7",
+            "another CTA arrived, or issued what completed the phase, and the scope of the wait is .cta",
+        ),
         _ => ("A5", "they synchronise, but a scope is too narrow to include both threads"),
     };
     cause(rule, what, "use a scope that includes both, .cluster or .gpu, on both sides")
         .after(almost.map(|a| a.1))
 }
 
+/// A fence on the way is restricted to shared memory, and does not cover this.
+fn beyond_restriction(strand: &Strand, before: Stamp, memory: Option<u32>) -> Option<Cause> {
+    memory?;
+    let what = if strand.now.s.would_cover(before) {
+        "the releasing fence is restricted to the shared memory of its own CTA, and this is another's"
+    } else if strand.now.s.in_vain(before)
+        && !matches!(strand.almost, Some((Almost::RelaxedCluster, _)))
+    {
+        "the fence is restricted to shared memory, and synchronises through objects there only"
+    } else {
+        return None;
+    };
+    Some(cause(
+        "F9",
+        what,
+        "release with .release.cluster or fence.release.cluster; or push by st.async, which completes on the peer's mbarrier",
+    ))
+}
+
+/// Whether it was published, and seen by a relaxed read whose fence would have to acquire it.
+fn is_pending(strand: &Strand, before: Stamp, memory: Option<u32>) -> bool {
+    let shows = |p: &super::strand::Pending| {
+        p.what.c.covers(before) || memory.is_some_and(|memory| p.what.s.covers(memory, before))
+    };
+    strand.pending.iter().any(shows)
+}
+
+/// They synchronise, but what published it releases nothing.
+fn published_relaxed(strand: &Strand, restricted: bool) -> Cause {
+    let (rule, what) = match strand.almost {
+        Some((Almost::RelaxedCluster, _)) if restricted => (
+            "F2",
+            "a fence that is restricted to shared memory passes nothing on through barrier.cluster.arrive.relaxed",
+        ),
+        Some((Almost::RelaxedCluster, _)) => {
+            ("F2", "barrier.cluster.arrive.relaxed publishes nothing without a fence")
+        }
+        Some((Almost::VolatileRead, _)) => ("A6", "volatile accesses do not synchronise"),
+        _ => ("A4", "they synchronise, but what published it was a relaxed store"),
+    };
+    cause(rule, what, "publish with .release, or put fence.release before the store")
+        .after(strand.almost.map(|a| a.1))
+}
+
 /// After an asynchronous operation whose completion is not known.
-fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Option<Cause> {
+fn after_asynchronous(
+    strand: &Strand,
+    conflict: &Conflict,
+    (memory, of): (Option<u32>, Option<u32>),
+    same: bool,
+) -> Option<Cause> {
     let before = conflict.before.stamp;
     let relaxed = strand.now.d.covers(before);
     let almost = strand.almost.filter(|_| relaxed).map(|a| a.1);
@@ -199,6 +253,12 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
         if strand.now.u.covers(before) && !strand.now.r.covers(before) {
             return Some(too_narrow(strand.almost));
         }
+        if let Some(cause) = beyond_restriction(strand, before, memory) {
+            return Some(cause);
+        }
+        if !strand.now.r.covers(before) && !is_pending(strand, before, memory) {
+            return Some(published_relaxed(strand, strand.now.s.in_vain(before)));
+        }
         let cause = cause(
             "C6",
             "the completion was observed by a relaxed wait, which orders no memory",
@@ -207,8 +267,7 @@ fn after_asynchronous(strand: &Strand, conflict: &Conflict, same: bool) -> Optio
         return Some(cause.after(almost));
     }
     let unit = before.id / SUBS;
-    // The mbarrier of an own copy, or of another CTA's.
-    let is_its = |barrier: u32| barrier == unit || barrier + 1 == unit;
+    let is_its = |barrier: u32| of == Some(barrier) || barrier == unit;
     let waited = strand.waits.iter().find(|wait| is_its(wait.0)).map(|wait| wait.2);
     Some(match class {
         Class::In if strand.refused.is_some_and(|refused| is_its(refused.0)) => cause(
@@ -295,7 +354,7 @@ fn between_threads(
     strand: &Strand,
     conflict: &Conflict,
     (strong, touch): (Option<(Scope, u32)>, &Touch),
-    near: bool,
+    (memory, near): (Option<u32>, bool),
 ) -> Cause {
     let before = conflict.before.stamp;
     let almost = strand.almost;
@@ -311,9 +370,12 @@ fn between_threads(
             "access the location at one size, and at one scope that includes every thread",
         );
     }
-    let pending = strand.pending.iter().any(|p| p.what.c.covers(before));
+    let pending = is_pending(strand, before, memory);
     // Fences that are restricted to shared memory order it, if it were there.
-    let restricted = strand.now.s.covers(before);
+    let restricted = strand.now.s.would_cover(before) || strand.now.s.in_vain(before);
+    if let Some(cause) = beyond_restriction(strand, before, memory) {
+        return cause;
+    }
     if strand.now.u.covers(before) && !pending {
         return too_narrow(almost);
     }
@@ -321,11 +383,11 @@ fn between_threads(
         let almost = if pending { almost } else { strand.now.read };
         let site = almost.map(|a| a.1);
         let (rule, what) = match almost {
-            _ if restricted => (
+            _ if restricted && memory.is_none() => (
                 "A3",
                 "the acquiring fence is restricted to shared memory, and orders nothing else",
             ),
-            Some((Almost::RelaxedWait, _)) => {
+            Some((Almost::RelaxedWait | Almost::NarrowWait, _)) => {
                 ("C6", "a relaxed wait saw the phase, and orders no memory")
             }
             Some((Almost::VolatileRead, _)) => {
@@ -339,20 +401,23 @@ fn between_threads(
         return cause(rule, what, "read with .acquire, or put fence.acquire behind the read")
             .after(site);
     }
+    if let (Some(halves), Some(_)) = (&strand.now.halves, memory)
+        && halves.is_met(before)
+    {
+        return cause(
+            "F9",
+            "the release half of a one-way fence orders what the async proxy does, and no ordinary access",
+            "put fence.release.sync_restrict::shared::cta.cluster before the arrival, or a wider release",
+        )
+        .after(site);
+    }
     if strand.now.x.covers(before) {
-        let (rule, what) = match almost {
-            _ if restricted => (
-                "A4",
-                "the releasing fence is restricted to shared memory, and orders nothing else",
-            ),
-            Some((Almost::RelaxedCluster, _)) => {
-                ("F2", "barrier.cluster.arrive.relaxed publishes nothing without a fence")
-            }
-            Some((Almost::VolatileRead, _)) => ("A6", "volatile accesses do not synchronise"),
-            _ => ("A4", "they synchronise, but what published it was a relaxed store"),
-        };
-        return cause(rule, what, "publish with .release, or put fence.release before the store")
-            .after(site);
+        if restricted && memory.is_none() {
+            let what = "the releasing fence is restricted to shared memory, and orders nothing else";
+            let fix = "publish with .release, or put fence.release before the store";
+            return cause("A4", what, fix).after(site);
+        }
+        return published_relaxed(strand, restricted);
     }
     if strand.reduced.covers(before) {
         return cause(
@@ -434,6 +499,69 @@ impl Detector {
         }
     }
 
+    /// What of the two halves is missing between an access of the async proxy to shared memory and one before it, if
+    /// that is what is.
+    fn in_one_way(
+        &self,
+        w: u32,
+        (lane, own): (u32, bool),
+        memory: Option<u32>,
+        conflict: &Conflict,
+        class: Class,
+    ) -> Option<Cause> {
+        let memory = memory?;
+        let generic =
+            |class| matches!(class, Class::Thread | Class::Small | Class::Store | Class::Alloc);
+        if generic(class) {
+            return None;
+        }
+        let warp = &self.warps[w as usize];
+        let strand = warp.of(lane as usize);
+        let stamp = conflict.before.stamp;
+        let of = self.units[(stamp.id / SUBS) as usize].home;
+        let here = self.units[warp.unit as usize].home;
+        let now = &strand.now;
+        let halves = now.halves.as_deref();
+        let knows = own || now.knows(stamp, Some(memory));
+        let rule = if conflict.wrote { "B1" } else { "B2" };
+        let behind = "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster behind the wait, in the CTA of \
+                      the asynchronous access";
+        if !generic(conflict.before.class()) {
+            // Complete, and handed over between CTAs: all but the proxy fence is there.
+            let is_known = knows
+                || halves.is_some_and(|halves| halves.before.covers(memory, stamp))
+                || [class, conflict.before.class()] == [Class::In; 2] && now.d.covers(stamp);
+            let what = "both accesses go through the async proxy, two CTAs issue them, and no proxy fence stands before the later \
+                        one: only those of one CTA are ordered without";
+            return (is_known && of.cta != here.cta).then(|| cause(rule, what, behind).policy(true));
+        }
+        let read = !conflict.wrote;
+        if strand.is_fenced(stamp, own, SHARED) {
+            return None;
+        }
+        if halves.is_some_and(|halves| halves.is_missed(memory, stamp, read)) {
+            let what = "the release half on the way does not cover it: ::read is for reads of its own thread, shared::cta for the \
+                        memory of its own CTA";
+            let fix = "let each thread that accessed it execute the release half, before the barrier behind which one arrives for all";
+            return Some(cause("F9", what, fix));
+        }
+        let is_released = |halves: &Halves| halves.is_released(memory, stamp, read);
+        let pending = strand.pending.iter().filter(|pending| pending.shared);
+        let mut seen = pending.filter_map(|pending| pending.what.halves.as_deref());
+        if halves.is_some_and(is_released) || own && strand.own_halves.covers(stamp, read) || seen.any(is_released) {
+            let what = "the release half of the one-way fence is there, and no acquire half in the CTA of the asynchronous access";
+            return Some(cause(rule, what, behind).policy(of.cta == here.cta && knows));
+        }
+        let is_ordered = knows || halves.is_some_and(|halves| halves.order(memory, stamp, read));
+        if is_ordered && halves.is_some_and(|halves| halves.has_acquired(here.cta)) {
+            let what = "an acquire half of the one-way fence is there, and no release half where the ordinary access was";
+            let fix = "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster by each thread that accessed it, before \
+                       the hand-over";
+            return Some(cause(rule, what, fix));
+        }
+        None
+    }
+
     pub(super) fn report_conflict(
         &mut self,
         w: u32,
@@ -452,6 +580,8 @@ impl Detector {
         let same = own || of.home == me.home && of.warp == me.warp && of.lane == Some(lane);
         let near = of.home.cta == me.home.cta;
         let cells = if space == Space::Global { GLOBAL } else { SHARED };
+        let memory = self.memory(space);
+        let knows = own || strand.now.knows(before.stamp, memory);
         let generic =
             |class| matches!(class, Class::Thread | Class::Small | Class::Store | Class::Alloc);
         let classes = [touch.class, before.class()];
@@ -461,9 +591,7 @@ impl Detector {
                 "a load of constant data (.nc) and a write in one launch, which nothing can order",
                 "read with an ordinary load, or let an earlier launch write it",
             )
-        } else if classes == [Class::Map, Class::Thread]
-            && (own || strand.now.knows(before.stamp, cells))
-        {
+        } else if classes == [Class::Map, Class::Thread] && knows {
             cause(
                 "B4",
                 "a copy uses a tensor map whose edit was not handed to the proxy of tensor maps",
@@ -472,15 +600,26 @@ impl Detector {
             )
         } else if let Space::Tensor(_) = space {
             in_tensor_memory(strand, &conflict, &touch, same)
-        } else if !generic(touch.class)
-            && generic(before.class())
-            && (own || strand.now.knows(before.stamp, cells))
-        {
+        } else if let Some(cause) = self.in_one_way(w, (lane, own), memory, &conflict, touch.class) {
+            cause
+        } else if !generic(touch.class) && generic(before.class()) && knows {
             let fix = "each thread that accessed it: fence.proxy.async before the hand-over";
             let rule = if conflict.wrote { "B1" } else { "B2" };
             if strand.is_fenced(before.stamp, own, cells) {
-                let is_fenced = |home: super::Home| strand.now.sides.covers(home.cta, before.stamp);
-                let what = match is_fenced(of.home) {
+                let of_shared = memory.unwrap_or_default();
+                let is_fenced =
+                    |home: super::Home| strand.now.sides.covers(home.cta, of_shared, before.stamp);
+                let read = !conflict.wrote;
+                let is_released = strand.now.halves.as_deref().is_some_and(|halves| {
+                    halves.is_released(of_shared, before.stamp, read)
+                });
+                let reach = strand.now.sides.reach(of_shared, before.stamp) || is_released;
+                if !reach {
+                    let what = "the proxy fence on the way is for the shared memory of its own CTA, and does not reach another's";
+                    let fix = "fence.proxy.async, or the two halves of the one-way fence";
+                    cause(rule, what, fix)
+                } else {
+                let what = match is_fenced(of.home) || is_released {
                     true => {
                         "no fence.proxy.async stands in the CTA of the asynchronous access, and the text leaves open which of the two counts"
                     }
@@ -490,6 +629,7 @@ impl Detector {
                 };
                 let fix = "fence.proxy.async in both CTAs: before the hand-over, and behind it before the asynchronous access";
                 cause(rule, what, fix).policy(true)
+                }
             } else if conflict.wrote && before.class() == Class::Alloc {
                 // No text says through which proxy the address is written.
                 cause("B1", "tcgen05.alloc wrote its address there, and no proxy fence stands between that and an asynchronous access", fix)
@@ -508,8 +648,10 @@ impl Detector {
                 )
             }
         } else {
-            let other = || between_threads(strand, &conflict, (kind.strong, &touch), near);
-            let cause = after_asynchronous(strand, &conflict, same).unwrap_or_else(other);
+            let other =
+                || between_threads(strand, &conflict, (kind.strong, &touch), (memory, near));
+            let cause = after_asynchronous(strand, &conflict, (memory, of.barrier), same)
+                .unwrap_or_else(other);
             let equal =
                 conflict.wrote && touch.equal >> lane & 1 == 1 && classes == [Class::Thread; 2];
             match cause.rule {

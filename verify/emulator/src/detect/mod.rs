@@ -18,6 +18,7 @@
 
 mod access;
 mod clock;
+mod halves;
 mod hazard;
 mod operations;
 mod pairs;
@@ -39,7 +40,7 @@ use shadow::{Cells, Kind, Kinds, Pages};
 pub(crate) use shadow::{Class, Written};
 use std::collections::HashMap;
 use strand::{Published, WarpClocks};
-pub(crate) use sync::{FenceOp, Order};
+pub(crate) use sync::{FenceOp, Order, Reach};
 use versions::Location;
 
 /// The tag of tcgen05 operations that follow the others of their thread by themselves: copies,
@@ -73,6 +74,8 @@ struct Unit {
     warp: u32,
     /// The lane of a thread's operations.
     lane: Option<u32>,
+    /// Of copies that complete on an mbarrier: the first unit of that.
+    barrier: Option<u32>,
 }
 
 /// Operations of a thread that one wait completes in order.
@@ -110,7 +113,7 @@ pub(crate) struct Touch {
 
 impl Touch {
     fn kind(self) -> Kind {
-        Kind { strong: self.strong, ..Kind::new(self.site, self.class) }
+        Kind { strong: self.strong, write: self.write, ..Kind::new(self.site, self.class) }
     }
 }
 
@@ -205,6 +208,14 @@ impl Detector {
     pub fn found(&mut self) -> Vec<Found> {
         self.seen.clear();
         std::mem::take(&mut self.found)
+    }
+
+    /// Whose shared memory it is, by the number of the CTA.
+    fn memory(&self, space: Space) -> Option<u32> {
+        match space {
+            Space::Shared(cta) => Some(self.ctas[cta as usize].home.cta),
+            Space::Global | Space::Tensor(_) => None,
+        }
     }
 
     fn unit(&mut self, unit: Unit) -> u32 {

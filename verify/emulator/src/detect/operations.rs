@@ -176,7 +176,7 @@ impl Detector {
         let memory = memory.get_or_insert_with(|| Box::new(Cells::new(8 * 512)));
         memory.tidy();
         let who = (warp.unit, lane as u32, home);
-        let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (TENSOR, touch));
+        let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (TENSOR, None, touch));
         viewer.pipeline = pipeline;
         for row in 0..8 {
             if rows >> row & 1 == 0 {

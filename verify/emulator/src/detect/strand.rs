@@ -8,7 +8,8 @@
 //! | clock | holds what |
 //! |---|---|
 //! | `c` | is before the strand in causality order |
-//! | `s` | is before it in causality order as far as shared memory goes, by fences restricted to that |
+//! | `s` | is before it in causality order as far as the shared memory of a CTA goes, by fences restricted to that |
+//! | `halves` | is before what it does later through the async proxy, by one-way fences |
 //! | `p` | of that a proxy fence has covered, for shared memory, for global memory and for tensor maps in it |
 //! | `u` | would be in `c` if every scope were wide enough |
 //! | `r` | would be in `c` if every relaxed read had acquired |
@@ -21,7 +22,8 @@
 //! What a thread did itself is in none of them: it is known by program order.
 
 use super::clock::{Clock, SUBS, Stamp};
-use super::sides::Sides;
+use super::halves::Halves;
+use super::sides::{ByMemory, EVERY, NONE, Sides};
 use crate::ir::Scope;
 use std::rc::Rc;
 
@@ -35,7 +37,8 @@ pub(super) const MAPS: usize = 2;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Published {
     pub c: Clock,
-    pub s: Clock,
+    pub s: ByMemory,
+    pub halves: Option<Rc<Halves>>,
     pub p: [Clock; 3],
     pub u: Clock,
     pub r: Clock,
@@ -53,6 +56,7 @@ impl Published {
     pub fn join(&mut self, other: &Published) {
         self.c.join(&other.c);
         self.s.join(&other.s);
+        self.join_halves(&other.halves);
         self.p[0].join(&other.p[0]);
         self.p[1].join(&other.p[1]);
         self.p[MAPS].join(&other.p[MAPS]);
@@ -73,17 +77,46 @@ impl Published {
 
     /// Takes over what concerns shared memory only.
     pub fn join_shared(&mut self, other: &Published) {
-        self.s.join(&other.c);
+        self.s.cover(EVERY, &other.c);
         self.s.join(&other.s);
+        self.join_halves(&other.halves);
         self.p[SHARED].join(&other.p[SHARED]);
         self.sides.join(&other.sides);
         self.join_order(other);
     }
 
-    /// Whether causality orders an access to a space before what comes now.
+    /// Takes over what concerns the shared memory of one CTA.
+    pub fn join_memory(&mut self, memory: u32, other: &Published) {
+        self.s.cover(memory, &other.c);
+        self.s.join_of(memory, &other.s);
+        if let Some(halves) = &other.halves {
+            self.halves().join_of(memory, halves);
+        }
+        self.p[SHARED].join(&other.p[SHARED]);
+        self.sides.join_of(memory, &other.sides);
+        self.join_order(other);
+    }
+
+    /// What one-way fences have covered, too.
+    pub fn join_halves(&mut self, other: &Option<Rc<Halves>>) {
+        match (&mut self.halves, other) {
+            (_, None) => {}
+            (Some(mine), Some(other)) if Rc::ptr_eq(mine, other) => {}
+            (Some(mine), Some(other)) => Rc::make_mut(mine).join(other),
+            (mine, Some(other)) => *mine = Some(Rc::clone(other)),
+        }
+    }
+
+    /// What is known of one-way fences, to be added to.
+    pub fn halves(&mut self) -> &mut Halves {
+        Rc::make_mut(self.halves.get_or_insert_default())
+    }
+
+    /// Whether causality orders an access to a memory before what comes now: to a CTA's shared memory, by its number.
     #[inline]
-    pub fn knows(&self, stamp: Stamp, space: usize) -> bool {
-        self.c.covers(stamp) || space == SHARED && self.s.covers(stamp)
+    pub fn knows(&self, stamp: Stamp, memory: Option<u32>) -> bool {
+        self.c.covers(stamp)
+            || memory.is_some_and(|memory| !self.s.is_empty() && self.s.covers(memory, stamp))
     }
 
     /// Takes over execution order and completion only.
@@ -113,6 +146,7 @@ pub(super) enum Almost {
     RelaxedCluster,
     NarrowFlag,
     NarrowArrival,
+    NarrowWait,
 }
 
 /// What relaxed reads saw, until an acquiring fence of the same thread takes it over.
@@ -122,6 +156,8 @@ pub(super) struct Pending {
     pub lanes: u32,
     pub scope: Scope,
     pub from: super::Home,
+    /// Of an object in shared memory.
+    pub shared: bool,
     pub what: Rc<Published>,
 }
 
@@ -135,7 +171,47 @@ pub(super) struct Fenced {
     pub epoch: u32,
     /// Of those a proxy fence before it covers the ones up to here, as in [`Strand::own`].
     pub own: [u32; 3],
+    /// And halves of one-way fences those up to there.
+    pub halves: OwnHalves,
     pub what: Rc<Published>,
+}
+
+/// Of a thread's own accesses, those that its halves of one-way fences have covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OwnHalves {
+    /// The memory of its CTA, and its own accesses to that up to an epoch.
+    pub memory: u32,
+    pub released: u32,
+    /// Its own reads up to an epoch.
+    pub reads: u32,
+}
+
+impl OwnHalves {
+    /// Whether an own access, perhaps a `read`, is among them.
+    pub fn covers(self, stamp: Stamp, read: bool) -> bool {
+        stamp.epoch <= self.released || read && stamp.epoch <= self.reads
+    }
+
+    pub fn any(self) -> bool {
+        self.released > 0 || self.reads > 0
+    }
+
+    fn min(self, other: OwnHalves) -> OwnHalves {
+        OwnHalves {
+            memory: self.memory.max(other.memory),
+            released: self.released.min(other.released),
+            reads: self.reads.min(other.reads),
+        }
+    }
+}
+
+/// What release halves of one-way fences allow relaxed stores of the same threads to publish.
+#[derive(Clone, Debug)]
+pub(super) struct Half {
+    /// Who executed them.
+    lanes: u32,
+    own: OwnHalves,
+    what: Halves,
 }
 
 impl Fenced {
@@ -147,6 +223,9 @@ impl Fenced {
         what.u.raise(own);
         for (clock, epoch) in what.p.iter_mut().zip(self.own) {
             clock.raise(Stamp { id: thread, epoch });
+        }
+        if self.halves.any() {
+            what.halves().raise(self.halves, |clock, epoch| clock.raise(Stamp { id: thread, epoch }));
         }
         what
     }
@@ -160,6 +239,8 @@ pub(super) struct Strand {
     pub a: Clock,
     /// Of its own accesses a proxy fence covers those up to this epoch.
     pub own: [u32; 3],
+    /// And halves of one-way fences those up to there.
+    pub own_halves: OwnHalves,
     /// What its later uses of tensor maps come after.
     pub maps: Clock,
     pub pending: Vec<Pending>,
@@ -169,6 +250,8 @@ pub(super) struct Strand {
     pub fenced: Vec<Fenced>,
     /// The same for the last fence that is restricted to shared memory.
     pub fenced_shared: Vec<Fenced>,
+    /// And for its release halves of one-way fences.
+    halves: Vec<Half>,
     /// Initialisations of mbarriers that a lane's fence has covered.
     inits: Vec<(usize, Clock)>,
     /// Its tcgen05 operations.
@@ -208,16 +291,58 @@ impl Strand {
         Rc::new(Published { f: self.covered.clone(), ..self.now.clone() })
     }
 
+    /// A releasing fence by all lanes, which allows `what` to be published.
+    pub fn fence(&self, scope: Scope, epoch: u32, what: Rc<Published>) -> Fenced {
+        let (lanes, own, halves) = (self.lanes, self.own, self.own_halves);
+        Fenced { lanes, scope, epoch, own, halves, what }
+    }
+
+    /// `fence::before_thread_sync`: it covers what the threads have issued, and what they took over by
+    /// `fence::after_thread_sync`.
+    pub fn cover(&mut self) {
+        self.covered = self.issued.clone();
+        self.covered.join(&self.a);
+    }
+
+    /// Release halves of one-way fences, executed by all lanes: of their own reads only, or of accesses to a memory.
+    pub fn release_half(&mut self, memory: u32, epoch: u32, reads: bool) {
+        let what = Halves::release(memory, &self.now, reads);
+        self.now.halves().join(&what);
+        let add = |own: &mut OwnHalves| {
+            own.memory = memory;
+            *(if reads { &mut own.reads } else { &mut own.released }) = epoch;
+        };
+        add(&mut self.own_halves);
+        let mut new = self.lanes;
+        for half in &mut self.halves {
+            new &= !half.lanes;
+            half.what.join(&what);
+            add(&mut half.own);
+        }
+        if new != 0 {
+            let mut own = OwnHalves::default();
+            add(&mut own);
+            self.halves.push(Half { lanes: new, own, what });
+        }
+    }
+
     /// A relaxed read by all lanes saw what was published; a later fence of theirs may acquire it.
-    pub fn see(&mut self, scope: Scope, from: super::Home, what: &Rc<Published>) {
-        self.see_by(self.lanes, scope, from, what);
+    pub fn see(&mut self, (scope, from): (Scope, super::Home), shared: bool, what: &Rc<Published>) {
+        self.see_by(self.lanes, (scope, from), shared, what);
     }
 
     /// Lanes of the strand did. For each scope and place each lane is in one entry.
-    fn see_by(&mut self, lanes: u32, scope: Scope, from: super::Home, what: &Rc<Published>) {
+    fn see_by(
+        &mut self,
+        lanes: u32,
+        (scope, from): (Scope, super::Home),
+        shared: bool,
+        what: &Rc<Published>,
+    ) {
         let mut new = lanes;
         let mut parted = Vec::new();
-        for pending in self.pending.iter_mut().filter(|p| p.scope == scope && p.from == from) {
+        let same = |p: &&mut Pending| (p.scope, p.from, p.shared) == (scope, from, shared);
+        for pending in self.pending.iter_mut().filter(same) {
             if Rc::ptr_eq(&pending.what, what) {
                 pending.lanes |= new;
                 new = 0;
@@ -235,7 +360,7 @@ impl Strand {
         }
         self.pending.append(&mut parted);
         if new != 0 {
-            self.pending.push(Pending { lanes: new, scope, from, what: Rc::clone(what) });
+            self.pending.push(Pending { lanes: new, scope, from, shared, what: Rc::clone(what) });
         }
     }
 
@@ -257,12 +382,14 @@ impl Strand {
     }
 
     /// What a relaxed store or arrival of a lane, which is that thread, publishes at a scope, and the scope at which it
-    /// does: execution order, and what its own fences before it cover.
+    /// does: execution order, and what its own fences before it cover. Fences that are restricted to the shared memory
+    /// of a CTA synchronise through an object in shared memory; only then it is named.
     pub fn relaxed(
         &self,
         all: Published,
         (lane, thread): (usize, u32),
         scope: Scope,
+        memory: Option<u32>,
     ) -> (Published, Scope) {
         let mut what = Published { x: all.x, f: all.f, d: all.d, ..Published::default() };
         let mut reach = scope;
@@ -280,8 +407,16 @@ impl Strand {
             what.join(&fenced.of(thread));
             reach = reach.min(fenced.scope);
         }
-        if let Some(fenced) = shared {
-            what.join_shared(&fenced.of(thread));
+        match (shared, memory) {
+            (Some(fenced), Some(memory)) => what.join_memory(memory, &fenced.of(thread)),
+            (Some(fenced), None) => what.s.cover(NONE, &fenced.of(thread).c),
+            (None, _) => {}
+        }
+        let half = self.halves.iter().find(|half| half.lanes >> lane & 1 == 1);
+        if let (Some(half), true) = (half, memory.is_some()) {
+            let halves = what.halves();
+            halves.join(&half.what);
+            halves.raise(half.own, |clock, epoch| clock.raise(Stamp { id: thread, epoch }));
         }
         if let Some(inits) = self.inits(lane) {
             what.c.join(inits);
@@ -301,6 +436,8 @@ impl Strand {
             fences.iter_mut().for_each(|fence| fence.lanes &= lanes);
             fences.retain(|fence| fence.lanes != 0);
         }
+        self.halves.iter_mut().for_each(|half| half.lanes &= lanes);
+        self.halves.retain(|half| half.lanes != 0);
         self.inits.retain(|inits| lanes >> inits.0 & 1 == 1);
     }
 
@@ -311,13 +448,15 @@ impl Strand {
         self.reduced.join(&other.reduced);
         self.issued.join(&other.issued);
         self.covered.join(&other.covered);
-        for Pending { lanes, scope, from, what } in &other.pending {
-            self.see_by(*lanes, *scope, *from, what);
+        for Pending { lanes, scope, from, shared, what } in &other.pending {
+            self.see_by(*lanes, (*scope, *from), *shared, what);
         }
         self.own = std::array::from_fn(|i| self.own[i].min(other.own[i]));
+        self.own_halves = self.own_halves.min(other.own_halves);
         self.almost = self.almost.or(other.almost);
         self.fenced.extend_from_slice(&other.fenced);
         self.fenced_shared.extend_from_slice(&other.fenced_shared);
+        self.halves.extend_from_slice(&other.halves);
         self.inits.extend_from_slice(&other.inits);
         self.maps.join(&other.maps);
         self.refused = self.refused.or(other.refused);
@@ -416,6 +555,11 @@ impl WarpClocks {
             }
         }
         all.f = covered;
+        for strand in self.strands.iter().filter(|s| s.lanes & lanes != 0 && s.own_halves.any()) {
+            let these = strand.lanes & lanes;
+            let raise = |clock: &mut Clock, epoch| self.raise_own(clock, these, these == live, epoch);
+            all.halves().raise(strand.own_halves, raise);
+        }
         let epoch = self.epoch;
         for clock in [&mut all.c, &mut all.u, &mut all.x] {
             self.raise_own(clock, lanes, whole, epoch);

@@ -7,14 +7,15 @@
 //! | acquire load or wait | takes over what was published if each scope includes the other side |
 //! | relaxed read | takes over execution order; the rest at a later acquiring fence |
 //! | atomic | continues the sequence of what was published before it |
-//! | `fence.….sync_restrict::shared` | the same for shared memory only |
+//! | `fence.….sync_restrict::shared` | the same for shared memory only, a release for that of the own CTA; through objects in shared memory |
 //! | `fence.mbarrier_init` | publishes initialisations of mbarriers, nothing else |
 //! | `fence.sc` | both directions, with all `fence.sc` of the scope instance |
 //! | `bar`, cluster barrier | joins the participants |
 //! | `shfl`, `vote`, `elect` | nothing |
-//! | completion on an mbarrier | the copy, nothing else, joins the phase, as the issuer's arrival would |
+//! | completion on an mbarrier | the copy, nothing else, joins the phase, as the issuer's arrival would; so does a commit |
 //! | bulk `wait_group` | joins the thread's own copies; `.read` their reads only |
-//! | `fence.proxy.async` | what is in `c` is in `p`, by a fence of this CTA |
+//! | `fence.proxy.async` | what is in `c` is in `p`, by a fence of this CTA; of the memory that it reaches |
+//! | its one-way halves | see [`halves`](super::halves) |
 //! | `fence.proxy.tensormap::generic` | a release covers what is in `c`; an acquire lets uses of maps follow what was covered |
 //! | `tcgen05.commit` | the thread's multiplications so far join the phase |
 //! | `tcgen05.wait::ld`, `wait::st` | completes the warp's own loads, or stores |
@@ -22,7 +23,8 @@
 //! | `fence::after_thread_sync` | later tcgen05 operations come after what was handed over so far |
 
 use super::clock::{Clock, SUBS, Stamp};
-use super::strand::{Almost, Fenced, GLOBAL, MAPS, Published, SHARED};
+use super::sides::{EVERY, NONE};
+use super::strand::{Almost, GLOBAL, MAPS, Published, SHARED};
 use super::{Batch, CtaClocks, Detector, Home, Space, Unit};
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
@@ -65,9 +67,15 @@ pub(crate) enum FenceOp {
         scope: Scope,
     },
     Proxy {
-        shared: bool,
+        shared: Option<Reach>,
         global: bool,
     },
+    /// The release half of a one-way fence from the generic to the async proxy; of the thread's own reads only.
+    Release {
+        reads: bool,
+    },
+    /// Its acquire half.
+    Acquire,
     MbarrierInit,
     /// Edits of tensor maps are released to their users.
     MapRelease,
@@ -75,6 +83,15 @@ pub(crate) enum FenceOp {
     MapAcquire,
     /// Of proxies that the emulator does not tell apart.
     Other,
+}
+
+/// Which shared memory a proxy fence reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The own CTA's.
+    Cta,
+    /// That of the cluster.
+    Cluster,
 }
 
 /// What one CTA's threads published at a location, for one scope.
@@ -90,9 +107,10 @@ pub(super) struct Item {
 /// An mbarrier.
 #[derive(Debug, Default)]
 pub(super) struct Barrier {
-    /// The unit whose epochs are the phases in which copies of its own CTA complete. Copies of other CTAs have the next
-    /// unit: a wait has to reach their threads.
+    /// The unit whose epochs are the phases in which copies of its own CTA complete. Copies of each other CTA, by its slot,
+    /// have one of their own: a wait has to reach their threads.
     pub unit: u32,
+    others: Vec<(u32, u32)>,
     /// Its initialisation, and whether the fence for other proxies came.
     pub init: Option<Init>,
     pub fenced: bool,
@@ -153,7 +171,8 @@ impl Detector {
         let mut what = warp.publish(1 << lane, live);
         let mut scope = scope;
         if !order.releases() {
-            (what, scope) = warp.of(lane).relaxed(what, (lane, warp.lane(lane)), scope);
+            let memory = (space != Space::Global).then_some(home.cta);
+            (what, scope) = warp.of(lane).relaxed(what, (lane, warp.lane(lane)), scope, memory);
         }
         let location = self.flags.entry((flag_space(space), at)).or_default();
         // A new value ends the release sequences of others.
@@ -223,7 +242,7 @@ impl Detector {
                         };
                         strand.almost = Some((kind, site));
                         strand.now.saw(&item.what, kind, site);
-                        strand.see(item.scope, item.from, &item.what);
+                        strand.see((item.scope, item.from), space != Space::Global, &item.what);
                     }
                 }
             }
@@ -251,8 +270,8 @@ impl Detector {
         let stale = self.stale;
         let choose = |n| rng.one_in(stale).then(|| rng.below(n));
         let mut known = Cow::Borrowed(&strand.now.c);
-        if space != Space::Global && strand.now.s != Clock::default() {
-            known.to_mut().join(&strand.now.s);
+        if let Some(memory) = self.memory(space) {
+            strand.now.s.of(memory).for_each(|more| known.to_mut().join(more));
         }
         let older = location.older(warp.lane(lane), &known, current, choose);
         let Some((version, value)) = older else { return current };
@@ -300,6 +319,8 @@ impl Detector {
                 }
             }
             FenceOp::Proxy { shared, global } => self.proxy_fence(w, lanes, shared, global),
+            FenceOp::Release { reads } => self.release_half(w, lanes, reads),
+            FenceOp::Acquire => self.acquire_half(w, lanes),
             FenceOp::MbarrierInit => self.init_fence(w, lanes),
             FenceOp::MapRelease => self.map_release(w, lanes),
             FenceOp::MapAcquire => self.map_acquire(w, lanes),
@@ -335,8 +356,7 @@ impl Detector {
         let epoch = warp.epoch;
         warp.split(lanes, |strand| {
             let what = strand.release();
-            strand.fenced =
-                vec![Fenced { lanes: strand.lanes, scope, epoch, own: strand.own, what }];
+            strand.fenced = vec![strand.fence(scope, epoch, what)];
         });
         warp.epoch += 1;
     }
@@ -348,11 +368,61 @@ impl Detector {
         warp.part_by_reads(lanes);
         warp.split(lanes, |strand| {
             for pending in &strand.pending {
-                if home.includes(scope, pending.from) && pending.from.includes(pending.scope, home)
-                {
-                    strand.now.join_shared(&pending.what);
+                let wide = home.includes(scope, pending.from)
+                    && pending.from.includes(pending.scope, home);
+                match pending.shared {
+                    true if wide => strand.now.join_shared(&pending.what),
+                    // It synchronises through objects in shared memory only.
+                    false if wide => strand.now.s.cover(NONE, &pending.what.c),
+                    _ => {}
                 }
             }
+        });
+    }
+
+    /// The release half of a one-way fence: later accesses of the async proxy in whatever CTA acquires it.
+    fn release_half(&mut self, w: u32, lanes: u32, reads: bool) {
+        let memory = self.home(w).cta;
+        let warp = &mut self.warps[w as usize];
+        let epoch = warp.epoch;
+        warp.split(lanes, |strand| strand.release_half(memory, epoch, reads));
+        warp.epoch += 1;
+    }
+
+    /// The acquire half: later accesses of the async proxy that this CTA issues come after what relaxed reads saw, and what
+    /// is known.
+    fn acquire_half(&mut self, w: u32, lanes: u32) {
+        let home = self.home(w);
+        let warp = &mut self.warps[w as usize];
+        let unit = warp.unit * SUBS + 1;
+        warp.part_by_reads(lanes);
+        warp.split(lanes, |strand| {
+            let mut now = strand.now.clone();
+            for pending in strand.pending.iter().filter(|pending| pending.shared) {
+                if home.includes(Scope::Cluster, pending.from)
+                    && pending.from.includes(pending.scope, home)
+                {
+                    let what = &pending.what;
+                    now.join_halves(&what.halves);
+                    now.halves().before.cover(EVERY, &what.c);
+                    now.halves().before.join(&what.s);
+                }
+            }
+            let own = strand.own_halves;
+            let these = strand.lanes;
+            let mut halves = now.halves().clone();
+            if own.any() {
+                // What the lanes know to be theirs is not published by that.
+                let mut with_own = halves.clone();
+                with_own.raise(own, |clock, epoch| {
+                    lanes_of(these).for_each(|lane| clock.raise(Stamp { id: unit + lane as u32, epoch }));
+                });
+                with_own.acquire(home.cta, &now);
+                halves.acquire_as(home.cta, &with_own);
+            } else {
+                halves.acquire(home.cta, &now);
+            }
+            strand.now.halves = Some(Rc::new(halves));
         });
     }
 
@@ -362,8 +432,7 @@ impl Detector {
         let epoch = warp.epoch;
         warp.split(lanes, |strand| {
             let what = strand.release();
-            strand.fenced_shared =
-                vec![Fenced { lanes: strand.lanes, scope, epoch, own: strand.own, what }];
+            strand.fenced_shared = vec![strand.fence(scope, epoch, what)];
         });
         warp.epoch += 1;
     }
@@ -385,7 +454,7 @@ impl Detector {
     }
 
     /// Asynchronous accesses may follow what came before the fence, in the spaces that it names.
-    fn proxy_fence(&mut self, w: u32, lanes: u32, shared: bool, global: bool) {
+    fn proxy_fence(&mut self, w: u32, lanes: u32, shared: Option<Reach>, global: bool) {
         let home = self.home(w);
         let live = self.live(w);
         let is_peer = |cta: &CtaClocks| cta.home.cluster == home.cluster && cta.home != home;
@@ -394,10 +463,16 @@ impl Detector {
         let warp = &mut warps[w as usize];
         let (epoch, unit) = (warp.epoch, warp.unit * SUBS);
         warp.split(lanes, |strand| {
-            if shared && has_peers {
+            let mut known = strand.now.c.clone();
+            if shared.is_some() {
+                // What else is known of some memory is asked for where it counts.
+                strand.now.s.all().for_each(|more| known.join(more));
+                let halves = strand.now.halves.iter();
+                halves.flat_map(|halves| halves.ordered()).for_each(|more| known.join(more));
+            }
+            if let (Some(reach), true) = (shared, has_peers) {
                 let of_cluster = |id| units[(id / SUBS) as usize].home.cluster == home.cluster;
-                let mut covered = strand.now.c.only(of_cluster);
-                covered.join(&strand.now.s);
+                let mut covered = known.only(of_cluster);
                 if strand.lanes == live {
                     covered.raise(Stamp { id: unit, epoch });
                 } else {
@@ -405,17 +480,17 @@ impl Detector {
                         covered.raise(Stamp { id: unit + 1 + lane as u32, epoch });
                     }
                 }
-                strand.now.sides.cover(home.cta, &covered);
+                let memory = if reach == Reach::Cta { home.cta } else { EVERY };
+                strand.now.sides.by(home.cta).cover(memory, &covered);
             }
-            for (space, named) in [(SHARED, shared), (GLOBAL, global)] {
-                if named {
-                    let Published { c, s, p, .. } = &mut strand.now;
-                    p[space].join(c);
-                    if space == SHARED {
-                        p[space].join(s);
-                    }
-                    strand.own[space] = epoch;
-                }
+            if shared.is_some() {
+                strand.now.p[SHARED].join(&known);
+                strand.own[SHARED] = epoch;
+            }
+            if global {
+                let Published { c, p, .. } = &mut strand.now;
+                p[GLOBAL].join(c);
+                strand.own[GLOBAL] = epoch;
             }
         });
         warp.epoch += 1;
@@ -534,7 +609,9 @@ impl Detector {
             for strand in warp.strands.iter().filter(|s| s.lanes & lanes != 0) {
                 for lane in lanes_of(strand.lanes & lanes) {
                     let who = (lane, warp.lane(lane));
-                    let (more, reach) = strand.relaxed(Published::default(), who, Scope::Cluster);
+                    // Fences that are restricted to shared memory synchronise through objects there, and this is none.
+                    let nothing = Published::default();
+                    let (more, reach) = strand.relaxed(nothing, who, Scope::Cluster, None);
                     if reach == Scope::Cluster {
                         what.join(&more);
                     } else if let Some(inits) = strand.inits(lane) {
@@ -568,7 +645,7 @@ impl Detector {
         let home = self.ctas[place.cta as usize].home;
         if !self.ctas[place.cta as usize].barriers.contains_key(&place.offset) {
             let unit = self.unit(Unit { home, ..Unit::default() });
-            self.unit(Unit { home, ..Unit::default() });
+            self.units[unit as usize].barrier = Some(unit);
             let barrier = Barrier { unit, ..Barrier::default() };
             self.ctas[place.cta as usize].barriers.insert(place.offset, barrier);
         }
@@ -578,7 +655,17 @@ impl Detector {
     /// The event that copies which complete in a phase of a barrier have in common: those that threads of the CTA in
     /// slot `by` issue.
     pub(super) fn phase_stamp(&mut self, place: SharedPlace, phase: u64, by: u32) -> Stamp {
-        let unit = self.barrier(place).unit + u32::from(by != place.cta);
+        let Barrier { unit, ref others, .. } = *self.barrier(place);
+        let unit = match others.iter().find(|other| other.0 == by) {
+            _ if by == place.cta => unit,
+            Some(other) => other.1,
+            None => {
+                let home = self.ctas[by as usize].home;
+                let other = self.unit(Unit { home, barrier: Some(unit), ..Unit::default() });
+                self.barrier(place).others.push((by, other));
+                other
+            }
+        };
         Stamp { id: unit * SUBS, epoch: phase as u32 + 1 }
     }
 
@@ -594,10 +681,11 @@ impl Detector {
     /// A thread uses a barrier: its initialisation must be known to it.
     pub fn check_barrier(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
         let Some(init) = self.barrier(place).init else { return };
+        let memory = self.memory(Space::Shared(place.cta));
         let warp = &self.warps[w as usize];
         let own = warp.lane(lane as usize) == init.by.id;
         let now = &warp.of(lane as usize).now;
-        if !own && !now.knows(init.by, SHARED) && !now.c.covers(init.alone) {
+        if !own && !now.knows(init.by, memory) && !now.c.covers(init.alone) {
             self.report_barrier(w, lane, place, site, init.site, false);
         }
     }
@@ -628,13 +716,14 @@ impl Detector {
         let mut what = warp.publish(1 << lane, live);
         let mut scope = asked;
         if relaxed {
-            (what, scope) = warp.of(lane).relaxed(what, (lane, thread), scope);
+            (what, scope) = warp.of(lane).relaxed(what, (lane, thread), scope, Some(home.cta));
         }
         let narrow = !home.includes(scope, there);
         let is_too_narrow = !home.includes(asked, there);
         let barrier = self.barrier(place);
         if narrow {
-            let Published { c, x, f, d, .. } = what;
+            let Published { mut c, s, x, f, d, .. } = what;
+            s.all().for_each(|more| c.join(more));
             what = Published { u: c, x, f, d, ..Published::default() };
             barrier.current.narrow = true;
         }
@@ -692,7 +781,8 @@ impl Detector {
         warp.split(1 << lane, |strand| {
             strand.now.x.raise(stamp);
             strand.now.t.raise(stamp);
-            strand.covered = strand.now.t.clone();
+            strand.cover();
+            strand.covered.raise(stamp);
         });
         Some(stamp)
     }
@@ -710,7 +800,11 @@ impl Detector {
         let Some(stamp) = stamp else { return };
         let before = self.commits.remove(&(stamp.id, stamp.epoch)).unwrap_or_default();
         for &place in bars {
-            let phase = &mut self.barrier(place).current.all;
+            // Another CTA's commit is known to waits whose scope reaches it.
+            let from = self.units[(stamp.id / SUBS) as usize].home;
+            let is_own = self.ctas[place.cta as usize].home == from;
+            let Phase { all, remote, .. } = &mut self.barrier(place).current;
+            let phase = if is_own { all } else { remote };
             phase.complete(stamp);
             phase.d.join(&before);
         }
@@ -748,10 +842,15 @@ impl Detector {
         // A wait of scope .cta does not include the other CTAs' threads. It is reported, and what comes after it is
         // judged as behind one that does.
         let is_too_narrow = scope == Scope::Cta && !relaxed && remote != Published::default();
+        let mut almost = Almost::RelaxedWait;
         if scope == Scope::Cta && relaxed {
             all.u.join(&remote.c);
+            remote.s.all().for_each(|what| all.u.join(what));
             all.u.join(&remote.u);
             all.join_order(&remote);
+            if remote != Published::default() {
+                almost = Almost::NarrowWait;
+            }
         } else {
             all.join(&remote);
         }
@@ -767,9 +866,9 @@ impl Detector {
             strand.waits.push((unit, phase, site));
             strand.refused = strand.refused.filter(|refused| refused.0 != unit);
             if relaxed {
-                strand.almost = Some((Almost::RelaxedWait, site));
+                strand.almost = Some((almost, site));
                 strand.now.saw(&all, Almost::RelaxedWait, site);
-                strand.see(Scope::Gpu, from, &all);
+                strand.see((Scope::Gpu, from), true, &all);
             } else {
                 strand.now.join(&all);
                 if let Some(narrow) = narrow {
@@ -821,7 +920,7 @@ impl Detector {
             let issued: &Clock = &strand.issued;
             strand.now.x.join(issued);
             strand.now.t.join(issued);
-            strand.covered = strand.now.t.clone();
+            strand.cover();
         });
         for batch in [Batch::Ld, Batch::St] {
             // What is issued from now on is not ordered by this fence.
@@ -862,7 +961,7 @@ impl Detector {
         let mut known = Clock::default();
         for strand in warp.strands.iter().filter(|s| s.lanes & lanes != 0) {
             known.join(&strand.now.c);
-            known.join(&strand.now.s);
+            strand.now.s.all().for_each(|more| known.join(more));
             known.join(&strand.now.d);
         }
         ctas[cta as usize].exited.join(&known);

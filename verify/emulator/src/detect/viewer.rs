@@ -5,7 +5,7 @@
 
 use super::clock::{SUBS, Stamp};
 use super::shadow::{Class, Conflict, Earlier, Entry, Kinds};
-use super::strand::{SHARED, Strand};
+use super::strand::{GLOBAL, SHARED, Strand};
 use super::{Home, IN_ORDER, Touch, Unit};
 
 /// The third space, beside those of [`strand`](super::strand).
@@ -20,6 +20,8 @@ pub(super) struct Viewer<'a> {
     pub lane: u32,
     home: Home,
     space: usize,
+    /// Whose shared memory it is, by the number of the CTA.
+    memory: Option<u32>,
     touch: Touch,
     /// What tells pipelined multiplications from others.
     pub pipeline: u16,
@@ -47,7 +49,7 @@ impl<'a> Viewer<'a> {
     pub fn new(
         (strand, units, kinds): (&'a Strand, &'a [Unit], &'a Kinds),
         (unit, lane, home): (u32, u32, Home),
-        (space, touch): (usize, Touch),
+        (space, memory, touch): (usize, Option<u32>, Touch),
     ) -> Viewer<'a> {
         let known = [(u32::MAX, 0); KNOWN];
         let unknown = (Stamp::default(), Class::Thread);
@@ -60,6 +62,7 @@ impl<'a> Viewer<'a> {
             lane,
             home,
             space,
+            memory,
             touch,
             pipeline,
             known,
@@ -103,10 +106,10 @@ impl<'a> Viewer<'a> {
             (
                 Class::Thread | Class::Small | Class::Store | Class::Alloc,
                 Class::Thread | Class::Alloc,
-            ) => own || now.knows(stamp, self.space),
+            ) => own || now.knows(stamp, self.memory),
             // Generic after asynchronous: completion implies the proxy fence.
             (Class::Thread | Class::Small | Class::Store | Class::Alloc, _) => {
-                now.knows(stamp, self.space)
+                now.knows(stamp, self.memory)
             }
             // Tensor memory: complete, and behind the fence; pipelined pairs need neither.
             (Class::Mma | Class::Ld | Class::St, Class::Mma | Class::Ld | Class::St)
@@ -118,23 +121,71 @@ impl<'a> Viewer<'a> {
             (_, Class::Dealloc) => true,
             // Asynchronous after generic: causality through a proxy fence.
             (_, Class::Thread | Class::Small | Class::Store | Class::Alloc) => {
-                self.strand.is_fenced(stamp, own, self.space & 1)
-                    && (class != Class::Thread || self.is_fenced_on_both_sides(stamp))
+                match self.memory {
+                    Some(memory) => self.follows_ordinary(before, own, memory),
+                    None => self.strand.is_fenced(stamp, own, GLOBAL),
+                }
             }
-            // A copy over a copy needs its completion only, however that became known.
-            (Class::In, Class::In) => now.knows(stamp, self.space) || now.d.covers(stamp),
-            // Asynchronous after asynchronous: observed completion.
-            _ => now.knows(stamp, self.space),
+            // Asynchronous after asynchronous: observed completion, and of another CTA's a proxy fence in this one. A copy
+            // over a copy needs its completion only, however that became known.
+            (new, _) => {
+                let is_copies = (new, class) == (Class::In, Class::In);
+                let is_known = now.knows(stamp, self.memory)
+                    || is_copies && now.d.covers(stamp)
+                    || self.is_known_to_async(stamp);
+                is_known && self.is_fenced_here(stamp, is_copies)
+            }
         }
     }
 
-    /// Of an access by another CTA to shared memory: whether both CTAs have fenced.
-    fn is_fenced_on_both_sides(&self, stamp: Stamp) -> bool {
-        let of = self.units[(stamp.id / SUBS) as usize].home;
-        let is_fenced = |cta| self.strand.now.sides.covers(cta, stamp);
-        self.space != SHARED
-            || of.cta == self.home.cta
-            || is_fenced(of.cta) && is_fenced(self.home.cta)
+    /// Whether an asynchronous access may follow an ordinary one to the shared memory of a CTA: causality through a
+    /// proxy fence.
+    fn follows_ordinary(&self, before: &Entry, own: bool, memory: u32) -> bool {
+        let stamp = before.stamp;
+        let now = &self.strand.now;
+        let read = || !self.kinds.of(before).write;
+        let halves = now.halves.as_deref();
+        let is_ordered = own
+            || now.knows(stamp, self.memory)
+            || halves.is_some_and(|halves| halves.order(memory, stamp, read()));
+        if !is_ordered {
+            return false;
+        }
+        if halves.is_some_and(|halves| halves.lead(self.home.cta, memory, stamp, read())) {
+            return true;
+        }
+        let of = self.units[(stamp.id / SUBS) as usize].home.cta;
+        self.strand.is_fenced(stamp, own, SHARED)
+            && match of == self.home.cta {
+                _ if before.class() != Class::Thread => true,
+                // A fence of one CTA's memory does not reach another's.
+                true => memory == of || now.sides.reach(memory, stamp),
+                // Of an access by another CTA: whether both CTAs have fenced.
+                false => {
+                    (now.sides.covers(of, memory, stamp)
+                        || halves.is_some_and(|halves| halves.is_released(memory, stamp, read())))
+                        && now.sides.covers(self.home.cta, memory, stamp)
+                }
+            }
+    }
+
+    /// Whether causality orders an access before those of the async proxy at least.
+    fn is_known_to_async(&self, stamp: Stamp) -> bool {
+        let halves = self.strand.now.halves.as_deref().zip(self.memory);
+        halves.is_some_and(|(halves, memory)| halves.before.covers(memory, stamp))
+    }
+
+    /// Whether an asynchronous access to shared memory was issued by this CTA, or comes before a proxy fence in it.
+    fn is_fenced_here(&self, stamp: Stamp, is_copies: bool) -> bool {
+        let Some(memory) = self.memory else { return true };
+        let now = &self.strand.now;
+        let here = self.home.cta;
+        self.units[(stamp.id / SUBS) as usize].home.cta == here
+            || now.halves.as_deref().is_some_and(|halves| {
+                halves.end(here, memory, stamp)
+                    || is_copies && halves.is_done(here, stamp)
+            })
+            || now.sides.covers(here, memory, stamp)
     }
 
     /// Multiplications of one thread into one accumulator of one shape.

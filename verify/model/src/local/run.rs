@@ -9,7 +9,7 @@ use super::finals::Finals;
 use super::tensor::Issued;
 use crate::Error;
 use crate::event::{Access, Ballot, Barrier, Event, Kind, Object};
-use crate::options::Clause;
+use crate::options::{Clause, StoreAsync};
 use crate::program::{
     Address, Completion, Group, Modify, Op, Operand, Order, Poll, Program, Proxy, Register, Rmw,
     Space, Thread, Type, Vote, Window,
@@ -488,7 +488,10 @@ impl<'a> Run<'a> {
                     map: None,
                     reduce: *reduce,
                     order: *order,
-                    proxy: Proxy::Async,
+                    proxy: match self.domain.options.choices.store_async {
+                        StoreAsync::Async => Proxy::Async,
+                        StoreAsync::Generic => Proxy::Generic,
+                    },
                 };
                 return self.copy(copy, mbarrier.map(Completion::Mbarrier), at);
             }

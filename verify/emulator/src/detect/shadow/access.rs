@@ -60,11 +60,12 @@ pub(in crate::detect) struct Kind {
     pub strong: Option<(Scope, u32)>,
     /// What tells pipelined multiplications from others.
     pub tag: u16,
+    pub write: bool,
 }
 
 impl Kind {
     pub fn new(site: u32, class: Class) -> Kind {
-        Kind { site, class, strong: None, tag: 0 }
+        Kind { site, class, strong: None, tag: 0, write: false }
     }
 }
 
