@@ -404,6 +404,9 @@ impl Detector {
                 {
                     let what = &pending.what;
                     now.join_halves(&what.halves);
+                    // Where other fences stood is known by this way, too.
+                    strand.now.sides.join(&what.sides);
+                    strand.now.p[SHARED].join(&what.p[SHARED]);
                     now.halves().before.cover(EVERY, &what.c);
                     now.halves().before.join(&what.s);
                 }
@@ -846,6 +849,8 @@ impl Detector {
         if scope == Scope::Cta && relaxed {
             all.u.join(&remote.c);
             remote.s.all().for_each(|what| all.u.join(what));
+            let halves = remote.halves.iter().flat_map(|halves| halves.ordered());
+            halves.for_each(|what| all.u.join(what));
             all.u.join(&remote.u);
             all.join_order(&remote);
             if remote != Published::default() {

@@ -5,6 +5,8 @@ mod choices;
 mod corpus;
 mod demand;
 mod families;
+mod handover_forms;
+mod handovers;
 mod interleave;
 mod kernels;
 mod mutants;
