@@ -40,8 +40,6 @@ pub unsafe trait Field {
     const COLUMNS: u32 = 0;
     /// Whether its tensor memory is that of a pair of CTAs, `cta_group::2`.
     const PAIR: bool = false;
-    /// Whether it is a ring whose stages a pair of CTAs multiplies.
-    const PAIR_OPERANDS: bool = false;
     /// CTAs of the cluster that the field spans; 0 if it stays in one CTA.
     const CLUSTER: u32 = 0;
     /// Whether its parts arrive on the cluster's barrier between the claim and the exit.
@@ -242,22 +240,6 @@ pub const fn cluster_of(fields: &[(u32, bool)]) -> u32 {
         i += 1;
     }
     found
-}
-
-/// Fails the compilation when a pair of CTAs could multiply from more than one field: each CTA names the ring in a type of its own,
-/// and the instructions of rank 0 read the stages of both.
-pub const fn one_ring_of_a_pair(fields: &[bool]) {
-    let mut found = false;
-    let mut i = 0;
-    while i < fields.len() {
-        require(
-            !(found && fields[i]),
-            "rule D6: instructions of rank 0 of a pair read the stages of both CTAs, and with two rings each CTA could name another; so one \
-             field of the layout is a ring that is drained `ByPairMma`: put the tiles of both into its stages",
-        );
-        found |= fields[i];
-        i += 1;
-    }
 }
 
 /// CTAs of the clusters whose work the one field that asks asks for; 0 if none does.

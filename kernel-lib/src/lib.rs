@@ -100,6 +100,7 @@ pub mod multicast;
 pub mod pair;
 pub mod pair_accumulator;
 pub mod path;
+mod peers;
 pub mod previous;
 pub mod print;
 pub mod protocol;

@@ -35,7 +35,50 @@ use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::Group2;
 use crate::require;
-use crate::token::{Brand, Marks, PeersJoined, WARP, sealed};
+use crate::token::{Brand, Cta, Marks, PeersJoined, WARP, sealed};
+
+/// Says that this CTA leads its pair: it is the one of even rank. See [`Cta::pair_leader`].
+///
+/// It speaks of the CTA and not of a thread, so that every role may have it.
+pub struct PairLeader<'k>(Brand<'k>);
+
+impl Clone for PairLeader<'_> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl Copy for PairLeader<'_> {}
+
+impl<'k, L, const THREADS: u32> Cta<'k, L, THREADS> {
+    /// Whether this CTA leads its pair. Instructions of a pair are issued by the leader, on whose barriers the copies of both
+    /// complete, and what observes or issues them asks for what this returns. The other CTA loads its own part, and drains it.
+    ///
+    /// # PTX
+    /// `%cluster_ctarank`, PTX 7.8, sm_90 (ISA 10.16): the CTAs of a pair differ in its last bit (ISA 9.7.16.2.1).
+    #[inline(always)]
+    pub fn pair_leader(&self) -> Option<PairLeader<'k>> {
+        leads().then_some(PairLeader(PhantomData))
+    }
+}
+
+/// Whether this CTA leads its pair.
+#[inline(always)]
+pub(crate) fn leads() -> bool {
+    ptx::sreg::cluster_ctarank() & 1 == 0
+}
+
+/// The rank of the CTA that leads the pair of this one.
+#[inline(always)]
+pub(crate) fn leader() -> u32 {
+    ptx::sreg::cluster_ctarank() & !1
+}
+
+/// Both CTAs of this one's pair, as the mask of a multicast.
+#[inline(always)]
+pub(crate) fn both() -> u16 {
+    0b11 << leader()
+}
 
 /// `COLS` columns of tensor memory in each of two CTAs, allocated together: a field of a layout, at most one in each.
 pub struct Pair<const COLS: u32>(());

@@ -1,22 +1,21 @@
 //! Accumulators of a pair of CTAs: `tcgen05.mma.cta_group::2`, which multiplies what both have in shared memory.
 //!
-//! A field `acc: PairAccs<2, 256, 4>` of a layout is a ring of two accumulators of 256 × 256 in the tensor memory of the two CTAs
-//! of a cluster, 128 rows in each. A stage of a ring that [`ByPairMma`] drains has, in each CTA, the CTA's 128 rows of A and its half
-//! of the rows of B. The CTA of rank 0 issues the instructions, for both:
+//! A field `acc: PairAccs<2, 256>` of a layout is a ring of two accumulators of 256 × 256 in the tensor memory of the two CTAs
+//! of a pair, 128 rows in each. A stage of a ring that [`ByPairMma`] drains has, in each CTA, the CTA's 128 rows of A and its half
+//! of the rows of B. The CTA that [leads](crate::token::Cta::pair_leader) issues the instructions, for both:
 //!
-//! | | rank 0 | rank 1 |
+//! | | the CTA that leads | the other |
 //! |---|---|---|
-//! | `acquire` | waits for its own epilogue, and for the peer | waits for its own epilogue, and says so to the peer |
-//! | `mma` | waits for the peer's stage, issues, commits to both | says to the peer that its stage is full |
-//! | `commit` | commits to both | |
-//!
-//! The kernel is the same for both. Each loads and drains its own half, with the ends that a CTA alone has.
+//! | loads its part of a stage | `acquire`, `load` | `acquire`, `load` |
+//! | issues | `acquire`, `stages.wait_for_both`, `mma`, `release_by_commit`, `commit`, and `finish` | `finish` |
+//! | drains its part of an accumulator | `wait`, `ld`, `release` | `wait`, `ld`, `release` |
 //!
 //! # Why it is ordered
-//! Rank 1's thread has acquired its own stage when it arrives, with `.release.cluster`, on the barrier of rank 0 that stands for that
-//! stage; rank 0's acquires there, at the scope of the cluster, before it issues (rules C7, C11; causality is transitive). One
-//! barrier for each stage: the peer can not arrive twice before rank 0 has waited, because the stage comes back by the commit behind
-//! that wait (rules C10, D6). Accumulators are handed over like those of a CTA alone (rules D1 to D3, D5), by commits that arrive in both.
+//! There is one hand-over for both CTAs in each direction, and nothing that could drift from it. The copies of both complete on the
+//! leader's full barrier, whose phase its thread acquires before it issues; a commit arrives on the empty barriers of both. An
+//! accumulator is handed on by a commit that arrives in both, and comes back by an arrival of each epilogue on the leader's empty barrier.
+//! Waits and arrivals across CTAs are at the scope of the cluster (rules C7, C11) and relaxed: stages are acquired by fences of shared
+//! memory alone, accumulators ordered by tcgen05's own (rules D1 to D3, D5), neither of which costs an instruction.
 //!
 //! Tensor memory goes back, and the CTAs exit, when the roles of both have ended (rule D13).
 
@@ -28,17 +27,21 @@ use crate::accumulator::{
 use crate::cursor::Cursor;
 use crate::dropped::{Accumulator, Hand};
 use crate::layout::{Field, allocated_columns};
-use crate::pair::PeersHaveEnded;
-use crate::path::{ByPairMma, Full, MmaCompleted};
+use crate::pair::{PairLeader, PeersHaveEnded, both, leads};
+use crate::path::{ByPairMma, MmaCompleted, ReadByMma, ReadableByMma};
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{
     Group2, commit_multicast, dealloc, fence_after_thread_sync, fence_before_thread_sync,
 };
+<<<<<<< HEAD
 use crate::ptx::{mark, mbarrier, shared, sreg};
+=======
+use crate::ptx::{mbarrier, sreg};
+>>>>>>> w/pairs
 use crate::require;
 use crate::scope::Cluster;
-use crate::sem::{Acquire, Release};
-use crate::stages::{DrainsLike, Ring, Slot, wait_phase};
+use crate::sem::Relaxed;
+use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::tile::Tile;
 use crate::token::{
     Brand, Finished, Marks, ProofOf, SameSet, Set, SingleThread, StaysWithItsThreads, WARP,
@@ -48,29 +51,16 @@ use crate::token::{
 const MBARRIER: u32 = 8;
 /// Rows of an accumulator in each of the two CTAs.
 const ROWS: usize = 128;
-/// Both CTAs, as the mask of a multicast.
-const BOTH: u16 = 0b11;
 
-/// A ring of `N` accumulators of 256 rows and `COLS` columns of f32 in the tensor memory of a pair of CTAs, into which stages of a
-/// ring of at most `STAGES` are multiplied: a field of a layout, at most one in each.
-pub struct PairAccs<const N: u32, const COLS: usize, const STAGES: u32>(());
+/// A ring of `N` accumulators of 256 rows and `COLS` columns of f32 in the tensor memory of a pair of CTAs: a field of a layout, at most
+/// one in each.
+pub struct PairAccs<const N: u32, const COLS: usize>(());
 
-impl<const N: u32, const COLS: usize, const STAGES: u32> PairAccs<N, COLS, STAGES> {
-    /// Behind the barriers of [`Accs`]: one for each accumulator that the peer has drained, one for each stage that it has filled.
-    const DRAINED: u32 = <Accs<N, ROWS, COLS> as Field>::BYTES;
-    const FILLED: u32 = Self::DRAINED + N * MBARRIER;
-}
-
-// SAFETY: (1) each barrier expects the one arrival a phase that its side makes: a commit, a thread of this CTA, or the peer's (I11);
-// (2) barriers within BYTES, accumulators within COLUMNS (I7); (3) `Closed` comes from `dealloc`, which takes the proofs of both ends
-// (I21).
-unsafe impl<const N: u32, const COLS: usize, const STAGES: u32> Field
-    for PairAccs<N, COLS, STAGES>
-{
-    const BYTES: u32 = {
-        require(STAGES >= 1, "rule C10: a ring has at least one stage: write 1 or more");
-        Self::FILLED + STAGES * MBARRIER
-    };
+// SAFETY: (1) each full barrier, and that of the end, expects the one commit of a phase that arrives in its CTA; each empty barrier,
+// used in the CTA that leads, the epilogues of both (I11, I23); (2) barriers within BYTES, accumulators within COLUMNS (I7); (3)
+// `Closed` comes from `dealloc`, which takes the proofs of both ends (I21).
+unsafe impl<const N: u32, const COLS: usize> Field for PairAccs<N, COLS> {
+    const BYTES: u32 = <Accs<N, ROWS, COLS> as Field>::BYTES;
     const ALIGN: u32 = MBARRIER;
     const COLUMNS: u32 = {
         require(
@@ -82,15 +72,17 @@ unsafe impl<const N: u32, const COLS: usize, const STAGES: u32> Field
     };
     const PAIR: bool = true;
     const CLUSTER: u32 = 2;
-    type Part<'k, Tag> = PairAccsPart<'k, Tag, N, COLS, STAGES>;
+    type Part<'k, Tag> = PairAccsPart<'k, Tag, N, COLS>;
     type Closed<'k, Tag> = Deallocated<'k, Tag>;
 
     #[inline(always)]
     unsafe fn init(base: Addr<SharedCta>, _: u32) {
+        let empty = Accs::<N, ROWS, COLS>::EMPTY;
         let mut at = 0;
         while at < Self::BYTES {
+            let arrivals = if at >= empty && at < empty + N * MBARRIER { 2 } else { 1 };
             // SAFETY: the barrier's place (I7), before anyone uses it (I6).
-            unsafe { mbarrier::init(base.offset(at), 1) };
+            unsafe { mbarrier::init(base.offset(at), arrivals) };
             at += MBARRIER;
         }
     }
@@ -102,7 +94,7 @@ unsafe impl<const N: u32, const COLS: usize, const STAGES: u32> Field
 }
 
 /// Accumulators of a pair that have been claimed and not yet split into their ends.
-pub struct PairAccsPart<'k, Tag, const N: u32, const COLS: usize, const STAGES: u32> {
+pub struct PairAccsPart<'k, Tag, const N: u32, const COLS: usize> {
     base: Addr<SharedCta>,
     tensor: u32,
     brand: Brand<'k>,
@@ -110,25 +102,29 @@ pub struct PairAccsPart<'k, Tag, const N: u32, const COLS: usize, const STAGES: 
 }
 
 /// What [`PairAccsPart::split`] gives: the two ends and the allocation.
-pub type PairEnds<'k, Tag, P, C, RingTag, const N: u32, const COLS: usize, const STAGES: u32> = (
-    PairProducer<'k, Tag, P, RingTag, N, COLS, STAGES>,
-    AccConsumer<'k, Tag, C, N, ROWS, COLS>,
+pub type PairEnds<'k, Tag, P, C, const N: u32, const COLS: usize> = (
+    PairProducer<'k, Tag, P, N, COLS>,
+    AccConsumer<'k, Tag, C, N, ROWS, COLS, Group2>,
     PairMemory<'k, Tag>,
 );
 
-impl<'k, Tag, const N: u32, const COLS: usize, const STAGES: u32>
-    PairAccsPart<'k, Tag, N, COLS, STAGES>
+impl<'k, Tag, const N: u32, const COLS: usize>
+    PairAccsPart<'k, Tag, N, COLS>
 {
     /// The two ends, and the allocation that outlives them. The consuming end is that of a CTA alone.
     #[inline(always)]
-    pub fn split<P: Set, C: Set, RingTag>(
+    pub fn split<P: Set, C: Set>(
         self, // C2: the accumulators are split once, so each end exists once for each thread; hand the ends to their roles
+<<<<<<< HEAD
     ) -> PairEnds<'k, Tag, P, C, RingTag, N, COLS, STAGES>
     where
         Tag: crate::layout::Tag,
     {
         mark::end::<Tag, P, 0>();
         mark::end::<Tag, C, 1>();
+=======
+    ) -> PairEnds<'k, Tag, P, C, N, COLS> {
+>>>>>>> w/pairs
         (
             PairProducer {
                 base: self.base,
@@ -185,20 +181,18 @@ impl<'k, Tag> PairMemory<'k, Tag> {
     }
 }
 
-/// The producing end, in each CTA one thread; that of rank 0 issues for both. What it multiplies comes from the ring `RingTag`.
-pub struct PairProducer<'k, Tag, S, RingTag, const N: u32, const COLS: usize, const STAGES: u32> {
+/// The producing end, in each CTA one thread; that of the CTA that leads issues for both.
+pub struct PairProducer<'k, Tag, S, const N: u32, const COLS: usize> {
     base: Addr<SharedCta>,
     tensor: u32,
     cursor: Cursor<N>,
     brand: Brand<'k>,
-    field: Marks<(Tag, S, RingTag)>,
+    field: Marks<(Tag, S)>,
 }
 
 /// An accumulator of a pair while its producing end holds it; see [`accumulator::Acc`](crate::accumulator::Acc).
 #[must_use = "an accumulator that is not handed on stops the ring"]
-pub struct PairAcc<'e, 'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32> {
-    /// Barriers for the peer's stages.
-    filled: Addr<SharedCta>,
+pub struct PairAcc<'e, 'k, Tag, S, const COLS: usize> {
     /// Barrier on which the accumulator is handed on, in both CTAs.
     next: Addr<SharedCta>,
     tensor: Addr<Tmem>,
@@ -206,63 +200,37 @@ pub struct PairAcc<'e, 'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32
     hand: Hand<Accumulator>,
     end: PhantomData<&'e mut ()>,
     brand: Brand<'k>,
-    field: Marks<(Tag, S, RingTag)>,
+    field: Marks<(Tag, S)>,
     stays: StaysWithItsThreads,
 }
 
-/// Whether this CTA issues for both.
-#[inline(always)]
-fn issues() -> bool {
-    sreg::cluster_ctarank() == 0
-}
-
-/// In rank 1, arrives on the barrier of rank 0 at this place; there, waits for the phase of parity `phase`.
-///
-/// # Safety
-/// 1. `barrier` is one of the field's, initialised by the claim, that expects one arrival of the peer a phase, and rank 1 arrives only
-///    when rank 0 has waited for the phase before.
-#[inline(always)]
-unsafe fn meet(barrier: Addr<SharedCta>, phase: u32) {
-    if issues() {
-        // SAFETY: the caller's promise.
-        unsafe { mbarrier::wait_parity::<Acquire, Cluster>(barrier, phase) };
-    } else {
-        // SAFETY: the caller's promise; the field lies at the same place in both CTAs (I7), and the peer has not ended, since the exit
-        // waits for all (I22).
-        unsafe { mbarrier::arrive_remote::<Release, Cluster>(shared::mapa(barrier, 0)) };
-    }
-}
-
-impl<'k, Tag, S, RingTag, const N: u32, const COLS: usize, const STAGES: u32>
-    PairProducer<'k, Tag, S, RingTag, N, COLS, STAGES>
+impl<'k, Tag, S, const N: u32, const COLS: usize>
+    PairProducer<'k, Tag, S, N, COLS>
 {
     /// Waits until the epilogues of both CTAs have drained the next accumulator, and takes it to accumulate into, from zero.
     ///
     /// # PTX
-    /// A loop over `mbarrier.try_wait.parity.acquire.cta` on the empty barrier, `tcgen05.fence::after_thread_sync` and
-    /// `::before_thread_sync`; in rank 1 `mbarrier.arrive.release.cluster.shared::cluster.b64 _`, in rank 0 the wait for it and
-    /// `tcgen05.fence::after_thread_sync` (ISA 9.7.16.6.4).
+    /// A loop over `mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64` on the empty barrier, on which both epilogues arrive, then
+    /// `tcgen05.fence::after_thread_sync`: the loads of the previous round stand before the matrix instructions of this one (ISA
+    /// 9.7.16.6.4). PTX 8.6, sm_100a.
     #[inline(always)]
-    pub fn acquire<T>(&mut self, thread: &mut T) -> PairAcc<'_, 'k, Tag, S, RingTag, COLS, STAGES>
+    pub fn acquire<T>(
+        &mut self,
+        thread: &mut T,
+        leader: PairLeader<'k>,
+    ) -> PairAcc<'_, 'k, Tag, S, COLS>
     where
         T: SameSet<S> + SingleThread,
     {
-        let _ = thread;
+        let _ = (thread, leader);
         let index = self.cursor.index();
         let empty = self.base.offset(Accs::<N, ROWS, COLS>::EMPTY + index * MBARRIER);
-        let drained = self.base.offset(PairAccs::<N, COLS, STAGES>::DRAINED + index * MBARRIER);
-        // SAFETY: the ring's barriers, initialised by the claim (I6), and the parities of this end's own cursor (I9, I10). The peer
-        // arrives once for each round of the accumulator, and the next round comes behind the commit of this one (I11).
-        unsafe {
-            wait_phase(empty, self.cursor.emptied());
-            fence_after_thread_sync();
-            fence_before_thread_sync();
-            meet(drained, self.cursor.filled());
-            fence_after_thread_sync();
-        }
+        // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10). This CTA leads,
+        // so that the epilogues of both arrive here, once for each round of the accumulator (I11).
+        unsafe { mbarrier::wait_parity::<Relaxed, Cluster>(empty, self.cursor.emptied()) };
+        fence_after_thread_sync();
         self.cursor.advance();
         PairAcc {
-            filled: self.base.offset(PairAccs::<N, COLS, STAGES>::FILLED),
             next: self.base.offset(Accs::<N, ROWS, COLS>::FULL + index * MBARRIER),
             tensor: Addr::from_raw(self.tensor + index * COLS as u32),
             started: false,
@@ -277,7 +245,9 @@ impl<'k, Tag, S, RingTag, const N: u32, const COLS: usize, const STAGES: u32>
     /// Ends the producer: waits until every matrix instruction that works on this CTA's memory has completed (rules D5, D8).
     ///
     /// # PTX
-    /// In rank 0 a `tcgen05.commit.cta_group::2` with `.multicast::cluster` on a barrier of each CTA; the wait for it.
+    /// In the CTA that leads a `tcgen05.commit.cta_group::2` with `.multicast::cluster` on a barrier of each; in both a loop over
+    /// `mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64`, and `tcgen05.fence::after_thread_sync` and `::before_thread_sync`, which
+    /// pass the order on to the barrier that joins the CTAs.
     #[inline(always)]
     pub fn finish<T>(
         self, // D8: after this no matrix instruction is issued; return the proof from the role
@@ -289,13 +259,12 @@ impl<'k, Tag, S, RingTag, const N: u32, const COLS: usize, const STAGES: u32>
         let _ = thread;
         let drain = self.base.offset(Accs::<N, ROWS, COLS>::DRAIN);
         // SAFETY: the barrier is used here alone, once (I9, I10), by the commit of the thread that issued everything (I19); the proof
-        // says no more than what the wait observed (I21). The two fences pass the order on to the barrier that joins the CTAs (ISA
-        // 9.7.16.6.4).
+        // says no more than what the wait observed (I21). The peer has not ended (I22).
         unsafe {
-            if issues() {
-                commit_multicast::<Group2>(drain.in_cluster(), BOTH);
+            if leads() {
+                commit_multicast::<Group2>(drain.in_cluster(), both());
             }
-            wait_phase(drain, 0);
+            mbarrier::wait_parity::<Relaxed, Cluster>(drain, 0);
             fence_after_thread_sync();
             fence_before_thread_sync();
             Finished::assume()
@@ -303,55 +272,43 @@ impl<'k, Tag, S, RingTag, const N: u32, const COLS: usize, const STAGES: u32>
     }
 }
 
-impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
-    PairAcc<'_, 'k, Tag, S, RingTag, COLS, STAGES>
+impl<'k, Tag, S, const COLS: usize>
+    PairAcc<'_, 'k, Tag, S, COLS>
 {
-    /// Multiplies the stages of both CTAs: A is 128 × K in each, B half of the `COLS` rows in each, all K-major. The stage goes back to
-    /// the producer of its ring when the instructions have completed.
+    /// Issues the matrix instructions that add the product of both CTAs' parts of the stage: A is 128 × K in each, B half of the `COLS` rows
+    /// in each, all K-major.
     ///
     /// # PTX
-    /// In rank 1 `mbarrier.arrive.release.cluster.shared::cluster.b64 _`; in rank 0 the wait for it, one
-    /// `tcgen05.mma.cta_group::2.kind::f16` for each 16 columns of K, and `tcgen05.commit.cta_group::2` with `.multicast::cluster` on the
-    /// empty barriers of both. PTX 8.6, sm_100a (ISA 9.7.16.10.9, 9.7.16.10.1).
+    /// One `tcgen05.mma.cta_group::2.kind::f16` for each 16 columns of K, PTX 8.6, sm_100a (ISA 9.7.16.10.9). They are a pipelined pair
+    /// with each other (same accumulator and shape, ISA 9.7.16.6.2).
     #[inline(always)]
-    pub fn mma<T, R, RS>(
+    pub fn mma<T, O, RS>(
         &mut self,
         thread: &mut T,
-        stage: Slot<'k, RingTag, R, RS, Full>, // D6: only the commit hands the stage back
-    ) where
+        stage: O,
+    ) -> Slot<'k, O::Tag, O::Ring, RS, ReadByMma>
+    where
+        O: HeldStage<'k, Set = RS, State: ReadableByMma>,
         T: SameSet<S> + SameSet<RS> + SingleThread,
-        R: Ring<Drain: DrainsLike<ByPairMma>>,
-        R::Data: PairOperands<COLS>,
+        O::Ring: Ring<Drain: DrainsLike<ByPairMma>, Data: PairOperands<COLS>>,
         RS: Set,
     {
         let _ = thread;
-        const {
-            require(
-                R::STAGES <= STAGES,
-                "rule C10: the accumulators of a pair have one barrier for each stage of the ring that is multiplied into them: \
-                 raise \
-                 `STAGES` of `PairAccs` to that of the ring",
-            );
-        };
-        // SAFETY: one thread of each CTA (I1), and one ring, of which no layout has two for a pair (I23). Both have acquired their parts
-        // of the stage, whose contents are the async proxy's (I13, I17) and stay so until the commit (I18); the accumulator is this
-        // thread's, and the instructions into it are issued in order. Rank 1's next arrival for this stage comes behind the commit,
-        // which comes behind the wait: both barriers of the stage count the same laps, so that its phase is that of both (I10).
+        let stage = stage.slot();
+        // SAFETY: one thread of the CTA that leads, which alone has accumulators and stages (I1, I9). It has acquired both parts of the
+        // stage, whose contents are the async proxy's (I13, I17), and which go back by this thread's commit, or not at all (I18, I19);
+        // the accumulator is this thread's, and the instructions into it are issued in order (I14).
         unsafe {
-            meet(self.filled.offset(stage.index() * MBARRIER), stage.phase());
-            if issues() {
-                R::Data::issue(self.tensor, stage.data(), self.started);
-                commit_multicast::<Group2>(stage.empty().in_cluster(), BOTH);
-            }
+            <O::Ring as Ring>::Data::issue(self.tensor, stage.data(), self.started);
+            self.started = true;
+            stage.read_by_mma()
         }
-        self.started = true;
-        stage.goes_back();
     }
 
     /// Hands the accumulator to the consumers of both CTAs once its matrix instructions have completed.
     ///
     /// # PTX
-    /// `tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64` in rank 0, PTX 8.6, sm_100a (ISA
+    /// `tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64`, PTX 8.6, sm_100a (ISA
     /// 9.7.16.10.1); it contains `tcgen05.fence::before_thread_sync`.
     #[inline(always)]
     pub fn commit<T>(
@@ -361,10 +318,9 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
         T: SameSet<S> + SingleThread,
     {
         let _ = thread;
-        if issues() {
-            // SAFETY: the full barrier of each CTA expects one arrival a phase (I11); the peer has not ended (I22).
-            unsafe { commit_multicast::<Group2>(self.next.in_cluster(), BOTH) };
-        }
+        // SAFETY: the full barrier of each CTA expects one arrival a phase (I11), which this thread's commit makes of what it has issued
+        // (I19); the peer has not ended (I22).
+        unsafe { commit_multicast::<Group2>(self.next.in_cluster(), both()) };
         self.hand.settle();
     }
 
@@ -396,7 +352,7 @@ impl<'k, Tag, S, RingTag, const COLS: usize, const STAGES: u32>
 )]
 pub unsafe trait PairOperands<const N: usize> {
     /// # Safety
-    /// 1. One thread of rank 0 calls it, for an accumulator that is its own and a stage whose contents, in both CTAs, the async proxy
+    /// 1. One thread of the CTA that leads calls it, for an accumulator that is its own and a stage whose contents, in both CTAs, the async proxy
     ///    may read until this thread's next commit completes.
     #[doc(hidden)]
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool);

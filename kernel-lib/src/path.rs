@@ -14,7 +14,8 @@
 //! | threads, read | async proxy, write | `fence.proxy.async` by each reader, then the hand-over; where matrix instructions drain, no read | B2 |
 //! | threads, write | peers of the cluster, read | `barrier.cluster.arrive.release` (or a fence and `.relaxed`), `barrier.cluster.wait` | F2, F3 |
 //! | a strong store | the same thread, strong load of what the other side stores | `fence.sc` on both sides: `announce`, `fence_sc`, `look` | A8 |
-//! | threads, write into a peer's memory | the peer, read | `mbarrier.arrive.release.cluster` on the peer's barrier, its wait at cluster scope: [`relay`](crate::relay) | C7, C11 |
+//! | threads, push into a peer's memory | the peer, read | `st.async` that completes on the peer's barrier, its wait at cluster scope: [`relay`](crate::relay) | C7, C11, F9 |
+//! | threads, read in their own memory | a peer, push | the set's barrier, fences restricted to that memory, an arrival on the peer's barrier | C7, C11, F9 |
 //! | threads, write through one address | threads, read through another of the same memory | `fence.proxy.alias` by each writer, then the set's barrier | B3 |
 //! | threads, write of a tensor map | copies, read of the map | `fence.proxy.tensormap::generic.release`, then `.acquire` | B4 |
 //! | copies, read of a tensor map | threads, write of the map | the phases of the copies observed: `wait_loads` | B5 |
@@ -23,7 +24,8 @@
 //! | bulk copy, write | anyone | its phase observed: `wait`, or `try_wait` that returned true | B6, C5 |
 //! | bulk copy, read | threads, write | `cp.async.bulk.wait_group.read` by the issuer, then the set's barrier | B7, B10, B11 |
 //! | `tcgen05.mma`, read of operands | bulk copy, write | `tcgen05.commit` and its phase | D5, D6 |
-//! | `tcgen05.mma` of a pair, read of operands | bulk copy, write, in either CTA | rank 1's arrival on rank 0's barrier before the instructions, `tcgen05.commit` to both and its phase | C7, D6 |
+//! | bulk copies of both CTAs of a pair, write | `tcgen05.mma` of the pair | the phase of the barrier of the CTA that leads, on which both complete: `wait_for_both` | B6, C11 |
+//! | `tcgen05.mma` of a pair, read of operands | bulk copy, write, in either CTA | `tcgen05.commit` to both and its phase | C7, D6 |
 //! | `wgmma`, read of operands | bulk copy, write | `wgmma.commit_group`, a `wait_group` that covers the group, then the hand-over | E3 |
 //! | threads, registers | `wgmma` | `wgmma.fence` | E1 |
 //! | `wgmma`, registers | threads | `wgmma.commit_group`, `wgmma.wait_group` 0 | E2 |
@@ -89,6 +91,8 @@ pub enum Wanted {}
 pub struct Sequenced<F>(core::marker::PhantomData<F>);
 /// Written, and a release fence of scope `F` has run behind the writes.
 pub struct ReleasedAt<F>(core::marker::PhantomData<F>);
+/// Written, and a release fence that is restricted to the CTA's own shared memory has run behind the writes.
+pub enum ReleasedOwn {}
 /// This thread has arrived and not yet waited.
 pub enum Arrived {}
 /// This thread has arrived on the cluster's barrier and not yet waited.
@@ -648,6 +652,7 @@ pub trait HasArrivedAtTheCluster: State {}
     message = "nothing has released the data before this relaxed arrival on the cluster's barrier: the region is `{Self}`",
     label = "missing release fence",
     note = "rule F2: `barrier.cluster.arrive.relaxed` publishes nothing by itself (PTX ISA, barrier.cluster; 8.8)",
+    note = "rule F9: a fence that is restricted to shared memory begins a release pattern on an mbarrier, and the cluster's own barrier is none",
     note = "call `.fence_release::<Cluster, _>(&mut cta)` first, or use `.arrive(&mut cta)`, which releases"
 )]
 pub trait ReleasedToTheCluster: State {}
@@ -731,6 +736,7 @@ facts! {
     ClusterArrived: HasArrivedAtTheCluster;
     Handed: PollConfirmed FillCompleted Acquired Writable HasContents;
 
+    ReleasedOwn: ;
     WrittenAliased: ;
     Aliased: VisibleToTheSet VisibleThroughTheAlias;
     Wanted: ;

@@ -6,17 +6,22 @@
 //!
 //! | the CTA before | this CTA |
 //! |---|---|
-//! | `acquire`, `fill` (remote stores), `publish` (remote arrival) | `wait`, `get` |
+//! | `acquire`, `fill` (`st.async`), `publish` (remote arrival) | `wait`, `get` |
 //! | | `release` (remote arrival) |
+//! | `finish` | |
 //!
 //! # Why a hand-over is one
 //! Barriers are waited for only where they are, so each side arrives on the barrier of the CTA that waits (rule C11): the
 //! full barrier lies with the stage, the empty barrier with the CTA that fills it. An arrival reaches another CTA, so it
-//! and the wait are at cluster scope (rule C7): `.release.cluster` by one lane behind its set's barrier is cumulative over
-//! the set's accesses (ISA 8.8), and each thread of the waiting set acquires by itself.
+//! and the wait are at cluster scope (rule C7).
+//!
+//! Ordinary stores into a peer's memory would need a fence of the whole GPU before the arrival, since the cheap one covers a CTA's own
+//! memory (rule F9). So `fill` pushes: `st.async` completes its bytes on the full barrier beside the element (ISA 9.7.9.13), which expects
+//! those of all the set's threads and one arrival, and each thread of the waiting set acquires by itself. On the way back the stage is the
+//! own CTA's: behind its set's barrier one lane runs the restricted fences, cumulative over the set's loads (ISA 8.8), and arrives.
 //!
 //! The claim ends and the exit begins with the cluster's barrier, so both memories are there from the first arrival to the
-//! last (rule F3).
+//! last (rule F3); `finish` waits until what was given has been taken, so that no store is under way then (rule B9).
 //!
 //! ```
 //! use baton::prelude::*;
@@ -37,7 +42,8 @@
 //!     let stage = taking.wait::<Cluster, _>(&mut cta);
 //!     mine.put(0, stage.get(me));
 //!     stage.release::<Cluster, _>(&mut cta);
-//!     cta.join().exit(())
+//!     let passed = giving.finish(&mut cta);
+//!     cta.join().exit((passed,))
 //! }
 //! # fn main() {}
 //! ```
@@ -47,15 +53,18 @@ use core::marker::PhantomData;
 use crate::cursor::Cursor;
 use crate::dropped::{Hand, StageSlot};
 use crate::layout::Field;
-use crate::path::{Empty, Full, HasContents, ReadsEnded, Writable, Written};
+use crate::path::{Empty, Full, HasContents, ReadsEnded, Untouched, Written};
+use crate::peers;
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
 use crate::require;
 use crate::scope::{Cluster, WithinCluster};
-use crate::sem::{Acquire, Release};
+use crate::sem::Relaxed;
 use crate::shared_access::{check, read};
 use crate::tile::{Element, Elements, Linear, StageData};
-use crate::token::{Brand, Marks, SameSet, Set, StaysWithItsThreads, sealed};
+use crate::token::{
+    Brand, Finished, Marks, PassedOf, SameSet, Set, StaysWithItsThreads, sealed,
+};
 
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;
@@ -66,13 +75,17 @@ pub struct Relay<const N: u32, T, const LEN: usize, const CTAS: u32>(PhantomData
 
 impl<const N: u32, T: Element, const LEN: usize, const CTAS: u32> Relay<N, T, LEN, CTAS> {
     const STRIDE: u32 = <Linear<T, LEN> as StageData>::BYTES.next_multiple_of(16);
+    /// Elements that one `st.async` stores: one of four or eight bytes, or as many smaller ones as four bytes hold.
+    const TOGETHER: u32 = if T::BYTES < 4 { 4 / T::BYTES as u32 } else { 1 };
+    /// What the stores of a stage bring, of which there is one for each begun group of elements.
+    const PUSHED: u32 = (LEN as u32).div_ceil(Self::TOGETHER) * Self::TOGETHER * T::BYTES as u32;
     const FULL: u32 = N * Self::STRIDE;
     const EMPTY: u32 = Self::FULL + N * MBARRIER;
 }
 
 // SAFETY: (1) `init` initialises each full barrier with the one arrival that the CTA before makes a phase, and each empty
-// barrier with that of the CTA behind (I11, I23); (2) stages and barriers within BYTES (I7); (3) nothing asynchronous: stores and
-// arrivals come before the cluster's barrier at the exit (I22).
+// barrier with that of the CTA behind (I11, I23); (2) stages and barriers within BYTES (I7); (3) `Closed` comes from `finish`, which has
+// waited until every stage that was filled came back (I21); arrivals come before the cluster's barrier at the exit (I22).
 unsafe impl<const N: u32, T: Element, const LEN: usize, const CTAS: u32> Field
     for Relay<N, T, LEN, CTAS>
 {
@@ -89,7 +102,7 @@ unsafe impl<const N: u32, T: Element, const LEN: usize, const CTAS: u32> Field
         CTAS
     };
     type Part<'k, Tag> = RelayPart<'k, Tag, N, T, LEN, CTAS>;
-    type Closed<'k, Tag> = ();
+    type Closed<'k, Tag> = Finished<'k, PassedOf<Tag>>;
 
     #[inline(always)]
     unsafe fn init(base: Addr<SharedCta>, _: u32) {
@@ -230,8 +243,10 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
     /// Waits until the next CTA has released the next stage, and takes it.
     ///
     /// # PTX
-    /// A loop over `mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64` on this CTA's empty barrier, at once on the
-    /// first lap; `mapa.shared::cluster`. PTX 8.0, sm_90 (ISA 9.7.13.15.16).
+    /// A loop over `mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64` on this CTA's empty barrier, at once on the
+    /// first lap; `fence.acquire.sync_restrict::shared::cluster.cluster`,
+    /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster`; `mapa.shared::cluster`. PTX 8.6, sm_90 (ISA 9.7.13.4,
+    /// 9.7.13.15.16).
     #[inline(always)]
     pub fn acquire<U: SameSet<S>>(
         &mut self,
@@ -241,7 +256,7 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
         let index = self.cursor.index();
         let empty = self.base.offset(Relay::<N, T, LEN, CTAS>::EMPTY + index * MBARRIER);
         // SAFETY: this CTA's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
-        unsafe { ptx::mbarrier::wait_parity::<Acquire, Cluster>(empty, self.cursor.emptied()) };
+        unsafe { peers::wait(empty, self.cursor.emptied()) };
         self.cursor.advance();
         let to = neighbour::<CTAS>(1);
         let data = self.base.offset(index * Relay::<N, T, LEN, CTAS>::STRIDE);
@@ -249,6 +264,29 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
         // SAFETY: the field lies at the same place in every CTA of the cluster (I7), which has `CTAS` of them (I23); none has ended,
         // since the exit waits for all (I22).
         unsafe { PeerSlot::new(ptx::shared::mapa(data, to), ptx::shared::mapa(full, to)) }
+    }
+
+    /// Ends the giving: waits until the next CTA has taken and released every stage that was filled, so that no store into it is under
+    /// way (rule B9).
+    ///
+    /// # PTX
+    /// As [`acquire`](Self::acquire), for each stage.
+    #[inline(always)]
+    pub fn finish<U: SameSet<S>>(
+        self, // B9: after this no stage is filled; pass the proof to the exit
+        set: &mut U,
+    ) -> Finished<'k, PassedOf<Tag>> {
+        let _ = set;
+        let mut index = 0;
+        while index < ptx::opaque(N) {
+            let empty = self.base.offset(Relay::<N, T, LEN, CTAS>::EMPTY + index * MBARRIER);
+            // SAFETY: this CTA's barrier (I6), whose phase ends as often as the stage was filled; nobody but this end begins the next
+            // (I9, I10).
+            unsafe { peers::wait(empty, self.cursor.last_fill(index)) };
+            index += 1;
+        }
+        // SAFETY: every stage that was filled has come back, and this end, the one that fills, is consumed (I9, I21).
+        unsafe { Finished::assume() }
     }
 }
 
@@ -267,11 +305,11 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         }
     }
 
-    /// Writes the elements that this thread owns (thread `r` of `n` owns `r`, `r + n`, …; rule A13) into the next CTA's
-    /// memory.
+    /// Pushes the elements that this thread owns (thread `r` of `n` owns `r`, `r + n`, …, and of elements of less than four bytes as many
+    /// neighbours as four bytes hold; rule A13) into the next CTA's memory.
     ///
     /// # PTX
-    /// `st.weak.shared::cluster`, PTX 7.8, sm_90 (ISA 9.7.9.12).
+    /// `st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32`, of elements of eight bytes `.b64`. PTX 8.1, sm_90 (ISA 9.7.9.13).
     #[inline(always)]
     pub fn fill<U>(
         self, // A9: the elements are written; go on with the stage that this returns
@@ -280,14 +318,29 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
     ) -> PeerSlot<'k, Tag, S, T, Written, N, LEN, CTAS>
     where
         U: SameSet<S>,
-        State: Writable,
+        State: Untouched,
     {
-        let mut index = set.rank();
+        let together = const { Relay::<N, T, LEN, CTAS>::TOGETHER };
+        let mut index = set.rank() * together;
         while index < LEN as u32 {
             let at = self.data.offset(<Linear<T, LEN>>::byte_offset(index));
-            // SAFETY: in range, this thread's own (I16), and the stage is this set's until it is published (I13).
-            unsafe { ptx::st::st_weak(at, value(index)) };
-            index += U::THREADS;
+            let mut word = value(index).to_word();
+            let mut more = 1;
+            while more < together && index + more < LEN as u32 {
+                word |= value(index + more).to_word() << (8 * T::BYTES as u32 * more);
+                more += 1;
+            }
+            // SAFETY: in the stage, whose place is rounded up, and this thread's own (I16); the stage is this set's until it is published
+            // (I13), and stored to once (I14), so that its barrier expects these bytes (I12). The next CTA does not end before `finish`
+            // has seen them taken (I21, I22).
+            unsafe {
+                if T::BYTES == 8 {
+                    ptx::async_store::st_async(at, word, self.full);
+                } else {
+                    ptx::async_store::st_async(at, word as u32, self.full);
+                }
+            }
+            index += U::THREADS * together;
         }
         self.hand.settle();
         PeerSlot::new(self.data, self.full)
@@ -296,8 +349,8 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
     /// Hands the stage to the next CTA.
     ///
     /// # PTX
-    /// The set's barrier, then `mbarrier.arrive.release.cluster.shared::cluster.b64 _` by one lane. PTX 8.0, sm_90 (ISA
-    /// 9.7.13.15.13).
+    /// `mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _` by one lane, with the bytes that the set's threads push. PTX 8.6,
+    /// sm_90 (ISA 9.7.13.15.13).
     #[inline(always)]
     pub fn publish<Sc, U>(
         self, // A9: the stage is the next CTA's now; take the next one from `acquire`
@@ -309,12 +362,17 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         State: HasContents,
     {
         let full = self.full;
+<<<<<<< HEAD
         set.agree_on(full.raw());
         set.barrier();
+=======
+>>>>>>> w/pairs
         set.lead(|| {
+            let pushed = const { Relay::<N, T, LEN, CTAS>::PUSHED };
             // SAFETY: the next CTA's full barrier expects this one arrival a phase (I11), and the one before is complete: its
-            // stage was released (I10). The set's barrier stands before the release (I13); the CTA has not ended (I22).
-            unsafe { ptx::mbarrier::arrive_remote::<Release, Sc>(full) }
+            // stage was released (I10). Each thread of the set pushes its own elements, whose bytes together are these, and which the
+            // phase waits for (I12, I14); the CTA has not ended (I22).
+            unsafe { ptx::mbarrier::arrive_expect_tx_remote::<Relaxed, Sc>(full, pushed) }
         });
         self.hand.settle();
         Passed(PhantomData, PhantomData, PhantomData)
@@ -327,8 +385,9 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
     /// Waits until the CTA before has filled the next stage, and takes it. Each thread of the set waits itself.
     ///
     /// # PTX
-    /// A loop over `mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64` on this CTA's full barrier. PTX 8.0, sm_90
-    /// (ISA 9.7.13.15.16).
+    /// A loop over `mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64` on this CTA's full barrier,
+    /// `fence.acquire.sync_restrict::shared::cluster.cluster`,
+    /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster`. PTX 8.6, sm_90 (ISA 9.7.13.4, 9.7.13.15.16).
     #[inline(always)]
     pub fn wait<Sc, U>(&mut self, set: &mut U) -> OwnSlot<'k, Tag, S, T, Full, N, LEN, CTAS>
     where
@@ -339,7 +398,7 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
         let index = self.cursor.index();
         let full = self.base.offset(Relay::<N, T, LEN, CTAS>::FULL + index * MBARRIER);
         // SAFETY: this CTA's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
-        unsafe { ptx::mbarrier::wait_parity::<Acquire, Sc>(full, self.cursor.filled()) };
+        unsafe { peers::wait(full, self.cursor.filled()) };
         self.cursor.advance();
         OwnSlot {
             base: self.base,
@@ -367,8 +426,9 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
     /// Hands the stage back to the CTA before.
     ///
     /// # PTX
-    /// The set's barrier, then `mbarrier.arrive.release.cluster.shared::cluster.b64 _` by one lane on that CTA's empty
-    /// barrier. PTX 8.0, sm_90 (ISA 9.7.13.15.13).
+    /// The set's barrier, then by one lane `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`,
+    /// `fence.release.sync_restrict::shared::cta.cluster` and `mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _` on that CTA's empty
+    /// barrier. PTX 8.6, sm_90 (ISA 9.7.13.4, 9.7.13.15.13).
     #[inline(always)]
     pub fn release<Sc, U>(
         self, // A9: the stage is the CTA's before now; take the next one from `wait`
@@ -382,11 +442,14 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         set.agree_on(empty.raw());
         set.barrier();
         set.lead(|| {
+            // Through which proxy `st.async` stores the text leaves open: the first fence is for the one, the second for the other.
+            peers::release_reads_to_copies();
+            peers::release_own();
             // SAFETY: the CTA before, which has not ended (I22); its empty barrier expects this one arrival a phase (I11), and the one
-            // before is complete: the stage was filled again (I10). The set's barrier stands before the release (I13).
+            // before is complete: the stage was filled again (I10). The set's barrier stands before the releases (I13, I17).
             unsafe {
                 let empty = ptx::shared::mapa(empty, neighbour::<CTAS>(CTAS - 1));
-                ptx::mbarrier::arrive_remote::<Release, Sc>(empty);
+                ptx::mbarrier::arrive_remote::<Relaxed, Sc>(empty);
             }
         });
         self.hand.settle();

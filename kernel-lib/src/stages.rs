@@ -15,7 +15,7 @@
 //! | filled | drained | the producer | the consumer |
 //! |---|---|---|---|
 //! | [`ByBulk`] | [`ByMma`] | `acquire`, `load` | `wait`, `acc.mma`, `release_by_commit` |
-//! | [`ByBulk`] | [`ByPairMma`] | `acquire`, `load` | `wait`, `acc.mma` of a [pair](crate::pair_accumulator) |
+//! | [`ByBulk`] | [`ByPairMma`] | `acquire`, `load` | in the leader, `wait_for_both`, `acc.mma` of a [pair](crate::pair_accumulator), `release_by_commit` |
 //! | [`ByBulk`] | [`ByWgmma`] | `acquire`, `load` | `wait`, `product.mma_async`, `wait_group`, `release` |
 //! | [`ByBulk`] | [`ByThreads`] | `acquire`, `load` | `wait`, `get`, `fence_proxy_async`, `release` |
 //! | [`ByThreads`] | [`ByMma`] | `acquire`, `fill`, `fence_proxy_async`, `publish` | `wait`, `acc.mma`, `release_by_commit` |
@@ -29,6 +29,12 @@
 //! CTAs have released it, so each release arrives at every CTA, at the scope of the cluster (rules C7, C11). A copy from a
 //! peer may land before this CTA has announced the bytes: its phase is the same, because the peer waited for this CTA's
 //! release. The exit waits for the peers, so nobody writes into a CTA that has ended (rule F3).
+//!
+//! # Stages of a pair of CTAs
+//! A stage that a pair multiplies has a part in each of the two CTAs, and one hand-over for both: the copies of both complete on the full
+//! barrier of the CTA that leads the pair, which expects the bytes of both. Its thread alone waits, multiplies, and hands both parts back
+//! by a commit that arrives in both CTAs. The other CTA loads its part and waits until it comes back; that it was filled is nothing that
+//! its threads observe (rules B6, C11). There is no second phase that could drift from the first.
 //!
 //! # Why a hand-over is one
 //! A set acts as one: each of its threads makes its accesses, the set's barrier orders them (ISA 8.9.4), and one
@@ -45,11 +51,12 @@ use core::marker::PhantomData;
 
 use crate::layout::Field;
 use crate::path::Way;
+use crate::peers;
 pub use crate::path::{ByBulk, ByMma, ByPairMma, ByThreads, ByWgmma};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
-use crate::scope::{Cluster, Cta as CtaScope};
+use crate::scope::Cta as CtaScope;
 use crate::sem::{Acquire, Release};
 use crate::tile::StageData;
 use crate::token::{FillsOf, Finished, RoleReturn, Set, sealed};
@@ -74,8 +81,10 @@ pub trait Ring: sealed::Sealed + 'static {
     type Drain: Drain;
     /// Number of stages.
     const STAGES: u32;
-    /// CTAs of the cluster that fill and release a stage together; 1 if each has its own ring.
+    /// CTAs of the cluster that fill and release a stage together; 1 if each has its own ring. Of a ring that pairs drain, pairs.
     const PEERS: u32;
+    /// CTAs that a stage has parts in.
+    const CTAS: u32 = if Self::Drain::PAIR { 2 * Self::PEERS } else { Self::PEERS };
     /// Bytes from one stage to the next.
     const STRIDE: u32;
 }
@@ -95,7 +104,7 @@ pub trait Drain: Way {
     /// Whether an asynchronous operation arrives on the empty barrier.
     #[doc(hidden)]
     const ASYNCHRONOUS: bool = false;
-    /// Whether that operation may be another CTA's.
+    /// Whether a stage has a part in each CTA of a pair, of which one hands both on.
     #[doc(hidden)]
     const PAIR: bool = false;
     /// Whether threads read the stage by ordinary loads.
@@ -110,16 +119,16 @@ pub trait Drain: Way {
     type Refill<F: Fill>: Way;
 }
 
-/// A way to drain after which the threads that hold a stage may hand it back themselves.
+/// A way to drain a stage that is filled when a barrier of this CTA says so.
 #[diagnostic::on_unimplemented(
-    message = "a stage that a pair of CTAs multiplies is not handed back by its threads: the ring is drained `{Self}`",
-    label = "only the pair's commit hands it back",
-    note = "rule D6: instructions of rank 0 read the stages of both CTAs, and the commit behind them hands both back (PTX ISA 9.7.16.10.1)",
-    note = "rules C9 and B6: with a thread's arrival the empty barrier would count two for one phase, of the thread and of the commit; and the \
-            barrier by which rank 1 says that its stage is full would miss a phase, so that rank 0 multiplies before the stage is filled",
-    note = "multiply the stage, in both CTAs: `acc.mma(&mut t, stage)`; what is not to be multiplied is not loaded either"
+    message = "a stage that a pair of CTAs multiplies is filled when a barrier of the CTA that leads the pair says so: the ring is drained \
+               `{Self}`",
+    label = "not observed in the other CTA",
+    note = "rules B6 and C11: the copies of both CTAs complete on one barrier, which is awaited where it is; in the other CTA no thread knows \
+            that they have, and a stage has `load` and nothing else (PTX ISA 9.7.9.25.2, 9.7.13.15.16)",
+    note = "in the CTA that leads, `if let Some(leader) = cta.pair_leader()`, call `.wait_for_both(&mut t, leader)`"
 )]
-pub trait ThreadsHandBack: Drain {}
+pub trait CompletesHere: Drain {}
 
 /// The way to drain a ring that the instructions `By` need.
 #[diagnostic::on_unimplemented(
@@ -149,7 +158,7 @@ impl Drain for ByMma {
 impl Drain for ByPairMma {
     const ASYNCHRONOUS: bool = true;
     const PAIR: bool = true;
-    // Threads hand none back, which `ThreadsHandBack` tells better than a fence that would be missing.
+    // No thread reads a stage, and so there is nothing to fence: `ThreadsReadWhereDrained`.
     type Refill<F: Fill> = ByThreads;
 }
 impl Drain for ByWgmma {
@@ -157,11 +166,11 @@ impl Drain for ByWgmma {
     type Refill<F: Fill> = F;
 }
 #[diagnostic::do_not_recommend]
-impl ThreadsHandBack for ByThreads {}
+impl CompletesHere for ByThreads {}
 #[diagnostic::do_not_recommend]
-impl ThreadsHandBack for ByMma {}
+impl CompletesHere for ByMma {}
 #[diagnostic::do_not_recommend]
-impl ThreadsHandBack for ByWgmma {}
+impl CompletesHere for ByWgmma {}
 #[diagnostic::do_not_recommend]
 impl DrainsLike<ByMma> for ByMma {}
 #[diagnostic::do_not_recommend]
@@ -201,8 +210,10 @@ unsafe impl<const N: u32, D: StageData, F: Fill, R: Drain> Field for Stages<N, D
     const BYTES: u32 = <Self as Ring>::STRIDE * <Self as Ring>::STAGES + 2 * MBARRIER * N;
     const ALIGN: u32 = if D::ALIGN > MBARRIER { D::ALIGN } else { MBARRIER };
     const REMOTE_BARRIERS: bool = F::ASYNCHRONOUS || R::ASYNCHRONOUS;
-    const PAIR_OPERANDS: bool = R::PAIR;
-    const CLUSTER: u32 = if <Self as Ring>::PEERS > 1 { <Self as Ring>::PEERS } else { 0 };
+    const CLUSTER: u32 = match <Self as Ring>::CTAS {
+        1 => 0,
+        ctas => ctas,
+    };
     type Part<'k, Tag> = StagesPart<'k, Tag, Self>;
     type Closed<'k, Tag> = F::Closed<'k, Tag>;
 
@@ -238,18 +249,18 @@ pub(crate) unsafe fn wait_phase(barrier: Addr<SharedCta>, phase: u32) {
     unsafe { ptx::mbarrier::wait_parity::<Acquire, CtaScope>(barrier, phase) }
 }
 
-/// As [`wait_phase`], on a barrier that peers of the cluster arrive on too if there are any (rule C7).
+/// As [`wait_phase`], on a barrier that peers of the cluster complete too if there are any (rule C7).
 ///
 /// # Safety
 /// As for [`wait_phase`].
 #[inline(always)]
 unsafe fn wait_phase_of<R: Ring>(barrier: Addr<SharedCta>, phase: u32) {
-    if R::PEERS == 1 {
+    if R::PEERS == 1 && !R::Drain::PAIR {
         // SAFETY: the caller's promise.
         unsafe { wait_phase(barrier, phase) }
     } else {
         // SAFETY: the caller's promise.
-        unsafe { ptx::mbarrier::wait_parity::<Acquire, Cluster>(barrier, phase) }
+        unsafe { peers::wait(barrier, phase) }
     }
 }
 

@@ -21,8 +21,9 @@
 //!
 //! # Clusters
 //! `Takeover<2, 3, 2>` is for clusters of two CTAs, which take over whole clusters. The CTA of rank 0 asks for all; the answer
-//! lands in each, and each arrives on the empty barrier of rank 0, at the scope of the cluster (rules C7, C11). The kernel is the
-//! same: in the other CTAs `ask` does nothing.
+//! lands in each, and each arrives on the empty barrier of rank 0, at the scope of the cluster (rules C7, C11), by a relaxed arrival
+//! behind `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`; waits are relaxed, and followed by the fences that
+//! acquire shared memory. The kernel is the same: in the other CTAs `ask` does nothing.
 //!
 //! ```
 //! use baton::global::TheWarp;
@@ -61,6 +62,7 @@ use crate::cursor::Cursor;
 use crate::global::{DealtTo, Partition};
 use crate::index::CtaIndex;
 use crate::layout::Field;
+use crate::peers;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::cluster_launch::{self, Response};
 use crate::ptx::{fence, ld, mark, mbarrier, shared, sreg};
@@ -334,10 +336,12 @@ impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Slot<DEPTH, FOLL
             // SAFETY: the barrier expects this arrival (I11), by the caller.
             unsafe { mbarrier::arrive::<Release, CtaScope>(self.empty()) };
         } else {
+            // The hardware writes the answers of all CTAs when rank 0 asks: what was read of it lies in this one's memory.
+            peers::release_reads_to_copies();
             // SAFETY: the field lies at the same place in every CTA of the cluster (I7), and rank 0 has not ended, since the exit
             // waits for all (I22); its barrier expects this arrival (I11), by the caller.
             unsafe {
-                mbarrier::arrive_remote::<Release, Cluster>(shared::mapa(self.empty(), 0));
+                mbarrier::arrive_remote::<Relaxed, Cluster>(shared::mapa(self.empty(), 0));
             }
         }
     }
@@ -354,7 +358,7 @@ unsafe fn wait<const CTAS: u32>(barrier: Addr<SharedCta>, phase: u32) {
         unsafe { mbarrier::wait_parity::<Acquire, CtaScope>(barrier, phase) }
     } else {
         // SAFETY: the caller's promise.
-        unsafe { mbarrier::wait_parity::<Acquire, Cluster>(barrier, phase) }
+        unsafe { peers::wait(barrier, phase) }
     }
 }
 
@@ -403,9 +407,6 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
             // field lies at the same place in each (I7).
             unsafe {
                 wait::<CTAS>(slot.empty(), self.cursor.emptied());
-                // Peers have read by ordinary loads what the hardware overwrites: each ran the fence, and so does this CTA,
-                // because the text leaves open which of the two counts (docs/memory-model.md).
-                fence::fence_proxy_async();
                 let mut rank = 0;
                 while rank < CTAS {
                     let full = shared::mapa(slot.full(), rank);

@@ -21,11 +21,11 @@ use core::marker::PhantomData;
 use crate::layout::{Claimed, Layout};
 use crate::{ptx, require};
 
-pub use closes::{Closes, ExchangeOf, FillsOf, RequestsOf, StoresOf};
+pub use closes::{Closes, ExchangeOf, FillsOf, PassedOf, RequestsOf, StoresOf};
 #[doc(hidden)]
 pub use closes::{
-    ExchangeClosed, FieldIsLeft, Nothing, Places, RingFinished, StagingFinished, StandsFor,
-    TakeoverRefused, TensorMemoryFreed,
+    ExchangeClosed, FieldIsLeft, Nothing, Places, RelayFinished, RingFinished, StagingFinished,
+    StandsFor, TakeoverRefused, TensorMemoryFreed,
 };
 pub use exit::{Exit, Finished, Joined, PeersJoined, ProofOf};
 pub use roles::{

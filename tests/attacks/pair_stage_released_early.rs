@@ -1,4 +1,4 @@
-//! Hands a stage back that the pair multiplies.
+//! Hands a stage back while the pair multiplies it.
 
 #[path = "../fixture/pair_product.rs"]
 mod fixture;
@@ -6,13 +6,13 @@ use fixture::*;
 
 fn multiply<'k>(
     thread: &mut Issuer<'k>,
+    leader: PairLeader<'k>,
     accumulators: &mut Producer<'k>,
     stages: &mut Operands<'k>,
 ) {
-    let mut acc = accumulators.acquire(thread);
-    let stage = stages.wait(thread);
-    acc.mma(thread, stage);
-    stage.release(thread);
+    let mut acc = accumulators.acquire(thread, leader);
+    let stage = stages.wait_for_both(thread, leader);
+    acc.mma(thread, stage).release(thread);
     acc.commit(thread);
 }
 

@@ -7,7 +7,7 @@ use baton::stages::ByPairMma;
 baton::shared! {
     pub struct Smem in smem {
         ab: Stages<4, (Tile<bf16, 128, 64>, Tile<bf16, 32, 64>), ByBulk, ByPairMma>,
-        acc: PairAccs<1, 64, 4>,
+        acc: PairAccs<1, 64>,
     }
 }
 
@@ -17,6 +17,7 @@ fn product(
     a: TensorMap<Tile<bf16, 128, 64>>,
     b: TensorMap<Tile<bf16, 32, 64>>,
 ) -> Exit<'_> {
+    let leader = cta.pair_leader();
     let (cta, smem::Parts { ab, acc, .. }) = cta.claim();
     let (mut loads, mut stages) = ab.split();
     let (mut accumulators, mut results, memory) = acc.split();
@@ -34,10 +35,12 @@ fn product(
         }),
         warp(move |w| {
             w.elect(move |mut t| {
-                let mut acc = accumulators.acquire(&mut t);
-                let stage = stages.wait(&mut t);
-                acc.mma(&mut t, stage);
-                acc.commit(&mut t);
+                if let Some(leader) = leader {
+                    let mut acc = accumulators.acquire(&mut t, leader);
+                    let stage = stages.wait_for_both(&mut t, leader);
+                    acc.mma(&mut t, stage).release_by_commit(&mut t);
+                    acc.commit(&mut t);
+                }
                 accumulators.finish(&mut t)
             })
         }),

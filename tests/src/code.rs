@@ -154,6 +154,12 @@ impl Code {
         found.into_iter().map(count).collect()
     }
 
+    /// The opcodes of what stands in some loop, each as often as it stands there.
+    pub fn opcodes_in_loops(&self) -> Vec<String> {
+        let inside: BTreeSet<usize> = self.loops().into_iter().flatten().collect();
+        inside.into_iter().map(|at| self.opcodes[at].clone()).collect()
+    }
+
     /// The natural loops: for each head, what reaches a jump back to it without passing it.
     pub fn loops(&self) -> Vec<BTreeSet<usize>> {
         let mut before = vec![Vec::new(); self.next.len()];

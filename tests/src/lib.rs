@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use baton_builder::{Arch, Backend, Binary, Builder, Ptxas};
+use baton_builder::provision::{Store, cuda};
+use baton_builder::{Arch, Backend, Binary, Builder, Environment, Ptxas};
 use baton_ptx::lines::LineTable;
 use serde_json::Value;
 
@@ -87,17 +88,47 @@ pub fn kernels(example: &str, arch: Arch) -> Kernels {
 /// # Panics
 /// If they do not build.
 pub fn kernels_by(example: &str, arch: Arch, backend: Backend) -> Kernels {
-    let output = Builder::new(root().join("examples").join(example).join("kernel"))
+    built(&root().join("examples").join(example).join("kernel"), example, arch, backend)
+}
+
+/// Builds one of the kernel crates in `tests/kernels`. ptxas has to be there.
+///
+/// # Panics
+/// If it does not build.
+pub fn test_kernels(name: &str, arch: Arch) -> Kernels {
+    built(&root().join("tests/kernels").join(name), name, arch, Backend::Llvm)
+}
+
+fn built(crate_at: &Path, name: &str, arch: Arch, backend: Backend) -> Kernels {
+    let output = Builder::new(crate_at)
         .arch(arch)
         .backend(backend)
         .ptxas(Ptxas::Required)
-        .out_dir(root().join("target/baton-tests").join(format!("{backend:?}")).join(example))
+        .out_dir(root().join("target/baton-tests").join(backend.name()).join(name))
         .build()
-        .unwrap_or_else(|error| panic!("{example} for {arch}: {error}"));
+        .unwrap_or_else(|error| panic!("{name} for {arch}: {error}"));
     let [binary] = <[Binary; 1]>::try_from(output.binaries).expect("one target, one binary");
     let read = |path: &Path| {
         fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
     let lines = LineTable::parse(&read(&binary.lines)).expect("the builder's own table");
     Kernels { ptx: read(&binary.ptx), lines, binary }
+}
+
+impl Kernels {
+    /// The machine code as nvdisasm writes it.
+    ///
+    /// # Panics
+    /// If nvdisasm is not there, or does not take the cubin.
+    pub fn listing(&self) -> String {
+        let environment = Environment::of_process();
+        let store = Store::locate(&environment, || root().join("target"));
+        let tools = cuda::find(&environment, &store, "nvdisasm");
+        let tool = tools.iter().max_by_key(|tool| tool.release).expect("nvdisasm is provisioned");
+        let cubin = self.binary.cubin.as_ref().expect("ptxas was required");
+        let output = Command::new(&tool.path).arg("--print-code").arg(cubin).output();
+        let output = output.expect("nvdisasm starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("a listing is text")
+    }
 }

@@ -1,8 +1,9 @@
 //! Products of a warpgroup, for each type of factors, on the emulator: exact under every schedule.
 
 use std::fs;
+use std::sync::OnceLock;
 
-use baton::float::{e4m3, e5m2, f16};
+use baton::float::{bf16, e4m3, e5m2, f16};
 use baton::launch::Call;
 use baton_builder::{Arch, Builder, Ptxas};
 use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Matrix, Module};
@@ -26,7 +27,25 @@ const fn kernel(name: &'static str) -> KernelInfo {
     }
 }
 
+/// What the builder makes of the kernels. It takes none of which ptxas says that its `wgmma` are serialised.
+fn ptx() -> &'static str {
+    static PTX: OnceLock<String> = OnceLock::new();
+    PTX.get_or_init(|| {
+        let output = Builder::new(root().join("tests/kernels/products"))
+            .arch(Arch::Sm90a)
+            .ptxas(Ptxas::Required)
+            .out_dir(root().join("target/baton-tests/products"))
+            .build()
+            .unwrap_or_else(|error| panic!("the products: {error}"));
+        fs::read_to_string(&output.binaries[0].ptx).expect("the builder wrote it")
+    })
+}
+
 fn emulator() -> (Device, Module) {
+    emulator_with(ptx(), EmulatorOptions::default())
+}
+
+fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module) {
     const KERNELS: &[KernelInfo] = &[
         kernel("of_bf16"),
         kernel("of_f16"),
@@ -45,18 +64,12 @@ fn emulator() -> (Device, Module) {
         kernel("with_tf32"),
         kernel("with_e4m3_e5m2"),
         kernel("with_i8_u8"),
+        kernel("together"),
     ];
-    let output = Builder::new(root().join("tests/kernels/products"))
-        .arch(Arch::Sm90a)
-        .ptxas(Ptxas::Required)
-        .out_dir(root().join("target/baton-tests/products"))
-        .build()
-        .unwrap_or_else(|error| panic!("the products: {error}"));
-    let ptx = fs::read_to_string(&output.binaries[0].ptx).expect("the builder wrote it").leak();
     let binary = Binary { arch: "sm_90a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
     let binaries: &'static [Binary] = Box::leak(Box::new([binary]));
-    let device = Device::emulator(EmulatorOptions::default());
+    let device = Device::emulator(options);
     let module = device.load(&Image { name: "products", binaries }).expect("the kernels load");
     (device, module)
 }
@@ -217,6 +230,60 @@ fn products_with_a_in_registers_are_exact() {
     product!(with_tf32, f32, 64, f64::from, f64::from);
     product!(with_e4m3_e5m2, f32, 128, of_e4m3, of_e5m2);
     product!(with_i8_u8, i32, 128, |byte| f64::from(byte) - 3.0, |byte| f64::from(250 + byte));
+}
+
+/// What is wrong with the products of two CTAs that load for each other, under a seed.
+fn together_goes_wrong(
+    (device, module): &(Device, Module),
+    [tiles, steps]: [usize; 2],
+    seed: u64,
+) -> Option<String> {
+    let (k, cols) = (64 * steps, kernels::SHARED_COLS);
+    let number = |i: usize, factor: usize| (i * factor % 11) as f32 / 4.0 - 1.0;
+    let matrix = |rows: usize, factor: usize| -> Vec<bf16> {
+        (0..rows * k).map(|i| bf16::from_f32(number(i, factor))).collect()
+    };
+    let a = Buffer::from_slice(device, &matrix(128 * tiles, 7)).expect("memory");
+    let b = Buffer::from_slice(device, &matrix(cols, 5)).expect("memory");
+    device.set_seed(seed);
+    let mut output = Buffer::<f32>::poisoned(device, 128 * tiles * cols).expect("memory");
+    let call = kernels::together(
+        a.tensor_map(Matrix::new(128 * tiles as u64, k as u64)).expect("a matrix"),
+        b.tensor_map(Matrix::new(cols as u64, k as u64)).expect("a matrix"),
+        output.as_arg_mut(),
+        tiles as u32,
+        steps as u32,
+    );
+    match device.launch(module, 2, call) {
+        Err(error) => return Some(error.to_string()),
+        Ok(report) => {
+            if let Some(hazard) = report.hazards.first() {
+                return Some(hazard.to_string());
+            }
+        }
+    }
+    // Quarters below 2²⁴: f32 has them all. Elements go round the threads of both CTAs: register after register.
+    let found = numbers(&output);
+    let mut wanted = Vec::new();
+    for (tile, register) in (0..tiles).flat_map(|tile| (0..cols / 2).map(move |r| (tile, r))) {
+        for (cta, thread) in (0..2).flat_map(|cta| (0..128).map(move |thread| (cta, thread))) {
+            let row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (register / 2 % 2);
+            let row = 128 * tile + 64 * cta + row;
+            let col = 8 * (register / 4) + 2 * (thread % 4) + register % 2;
+            let product = |i| f64::from(number(row * k + i, 7)) * f64::from(number(col * k + i, 5));
+            wanted.push((0..k).map(product).sum::<f64>());
+        }
+    }
+    let first = (0..wanted.len()).find(|&i| found[i] != wanted[i])?;
+    Some(format!("number {first} is {} and not {}", found[first], wanted[first]))
+}
+
+#[test]
+fn products_of_two_ctas_that_load_for_each_other_are_exact_under_every_schedule() {
+    let emulator = emulator_with(ptx(), EmulatorOptions::default().with_strict(true));
+    for (seed, shape) in (0..100).zip([[1, 1], [1, 7], [4, 1], [3, 2]].into_iter().cycle()) {
+        assert_eq!(together_goes_wrong(&emulator, shape, seed), None, "seed {seed}: {shape:?}");
+    }
 }
 
 #[test]

@@ -163,6 +163,7 @@ fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module
         kernel("multimem"),
         kernel("unequal"),
         kernel("pair_product"),
+        kernel("pair_skips"),
     ];
     let binary = Binary { arch: "sm_100a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
@@ -385,17 +386,18 @@ fn f3_a_cta_that_exchanges_less_often_than_its_peer_makes_it_wait() {
 
 #[test]
 fn d13_a_pair_multiplies_under_every_schedule() {
-    // One tile and one step; more steps than stages; more tiles than accumulators.
-    for (tiles, steps) in [(1, 1), (1, 5), (5, 1), (3, 2)] {
-        pair_product(tiles, steps);
+    // One tile and one step; more steps than stages; more tiles than accumulators; stages that are not multiplied.
+    for (tiles, steps, skip) in [(1, 1, 0), (1, 5, 0), (5, 1, 0), (3, 2, 0), (1, 4, 3), (2, 4, 2)] {
+        pair_product(tiles, steps, skip);
     }
 }
 
 /// Products of a pair, against sums in double precision.
-fn pair_product(tiles: usize, steps: usize) {
-    let emulator = emulator();
+fn pair_product(tiles: usize, steps: usize, skip: usize) {
+    let emulator = strict(ptx());
     for seed in 0..SEEDS {
-        assert_eq!(pair_product_goes_wrong(&emulator, tiles, steps, seed), None, "seed {seed}");
+        let wrong = pair_product_goes_wrong(&emulator, [tiles, steps, skip], seed);
+        assert_eq!(wrong, None, "seed {seed}: {tiles} tiles, {steps} steps, {skip} skipped");
     }
 }
 
@@ -406,22 +408,24 @@ fn d13_what_the_ctas_of_a_pair_say_to_each_other_is_needed() {
         (start, ptx()[start..].find(".visible").map_or(ptx().len(), |end| start + end))
     };
     let body = &ptx()[start..end];
-    const ARRIVE: &str = "mbarrier.arrive.release.cluster.shared::cluster";
+    const ARRIVE: &str = "mbarrier.arrive.relaxed.cluster.shared::cluster";
     const COMMIT: &str = "tcgen05.commit";
-    // The first arrival and wait at the cluster's scope hand tensor memory over, for which a relaxed one is enough; the second are
-    // those of a stage.
+    const WAIT: &str = "mbarrier.try_wait.parity.relaxed.cluster";
+    const ACQUIRE: &str = "fence.acquire.sync_restrict::shared::cluster.cluster";
     for (from, number, to) in [
+        // Of the epilogue, to the CTA that leads.
         (ARRIVE, 0, "//"),
-        (ARRIVE, 1, "//"),
-        (ARRIVE, 1, "mbarrier.arrive.relaxed.cluster.shared::cluster"),
-        (ARRIVE, 1, "mbarrier.arrive.release.cta.shared::cluster"),
-        ("mbarrier.try_wait.parity.acquire.cluster", 1, "mbarrier.try_wait.parity.acquire.cta"),
-        ("mbarrier.try_wait.parity.acquire.cluster", 1, "mbarrier.try_wait.parity.relaxed.cluster"),
-        // Behind the wait for the matrix instructions, and behind that for the peer's epilogue.
+        (ARRIVE, 0, "mbarrier.arrive.relaxed.cta.shared::cluster"),
+        // For a stage that comes back, and for the copies of both.
+        (ACQUIRE, 0, "//"),
+        (ACQUIRE, 1, "//"),
+        (WAIT, 3, "mbarrier.try_wait.parity.relaxed.cta"),
+        // Behind the wait for the matrix instructions, and behind that for the epilogues.
         ("tcgen05.fence::after_thread_sync", 1, "//"),
         ("tcgen05.fence::after_thread_sync", 3, "//"),
-        // Of the epilogue.
+        // Of each thread of the epilogue, and of the one that arrives for them.
         ("tcgen05.fence::before_thread_sync", 1, "//"),
+        ("tcgen05.fence::before_thread_sync", 2, "//"),
         (COMMIT, 0, "//"),
         (COMMIT, 1, "//"),
         (COMMIT, 2, "//"),
@@ -429,22 +433,26 @@ fn d13_what_the_ctas_of_a_pair_say_to_each_other_is_needed() {
         let at = body.match_indices(from).nth(number).expect("the instruction").0;
         let (before, after) = (&body[..at], &body[at + from.len()..]);
         let text = format!("{}{before}{to}{after}{}", &ptx()[..start], &ptx()[end..]);
-        let mut options = EmulatorOptions::default().with_strict(true);
-        options.machine.step_limit = Some(2_000_000);
-        let emulator = emulator_with(text.leak(), options);
+        let emulator = strict(text.leak());
         let goes_wrong = |seed: u64| {
             let (tiles, steps) = [(3, 2), (5, 1), (2, 5)][seed as usize % 3];
-            pair_product_goes_wrong(&emulator, tiles, steps, seed)
+            pair_product_goes_wrong(&emulator, [tiles, steps, 0], seed)
         };
         assert!((0..SEEDS).find_map(goes_wrong).is_some(), "`{from}` {number} becomes `{to}`");
     }
 }
 
+/// The kernels of this text on an emulator that errs on the side of an error.
+fn strict(ptx: &'static str) -> (Device, Module) {
+    let mut options = EmulatorOptions::default().with_strict(true);
+    options.machine.step_limit = Some(2_000_000);
+    emulator_with(ptx, options)
+}
+
 /// What is wrong with a pair's products under a seed.
 fn pair_product_goes_wrong(
     (device, module): &(Device, Module),
-    tiles: usize,
-    steps: usize,
+    [tiles, steps, skip]: [usize; 3],
     seed: u64,
 ) -> Option<String> {
     let (rows, k, cols) = (256 * tiles, 64 * steps, typed_kernel::PAIR_COLS);
@@ -454,7 +462,7 @@ fn pair_product_goes_wrong(
     let sum = |row: usize, col: usize| -> f64 {
         let product =
             |i: usize| f64::from(a[row * k + i].to_f32()) * f64::from(b[col * k + i].to_f32());
-        (0..k).map(product).sum()
+        (64 * skip..k).map(product).sum()
     };
     let expected: Vec<f64> = (0..tiles * cols)
         .flat_map(|at| (0..256).map(move |row| (at / cols * 256 + row, at % cols)))
@@ -464,14 +472,18 @@ fn pair_product_goes_wrong(
     let b = Buffer::from_slice(device, &b).expect("memory");
     device.set_seed(seed);
     let mut output = Buffer::<f32>::poisoned(device, expected.len()).expect("memory");
-    let call = typed_kernel::pair_product(
-        a.tensor_map(Matrix::new(rows as u64, k as u64)).expect("a matrix"),
-        b.tensor_map(Matrix::new(cols as u64, k as u64)).expect("a matrix"),
-        output.as_arg_mut(),
-        tiles as u32,
-        steps as u32,
-    );
-    match device.launch(module, 2, call) {
+    let a = a.tensor_map(Matrix::new(rows as u64, k as u64)).expect("a matrix");
+    let b = b.tensor_map(Matrix::new(cols as u64, k as u64)).expect("a matrix");
+    let output_of = output.as_arg_mut();
+    let [tiles_of, steps_of, skip_of] = [tiles, steps, skip].map(|number| number as u32);
+    let launched = if skip == 0 {
+        let call = typed_kernel::pair_product(a, b, output_of, tiles_of, steps_of);
+        device.launch(module, 2, call)
+    } else {
+        let call = typed_kernel::pair_skips(a, b, output_of, tiles_of, steps_of, skip_of);
+        device.launch(module, 2, call)
+    };
+    match launched {
         Err(error) => return Some(error.to_string()),
         Ok(report) => {
             if let Some(hazard) = report.hazards.first() {

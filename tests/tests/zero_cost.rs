@@ -1,13 +1,12 @@
 //! What the types of the Blackwell GEMM cost: nothing in its loops. The kernel's twin on raw instructions
 //! (`gemm_raw_f32`) is the measure, in PTX and in machine code.
 
-use std::process::Command;
+use std::collections::BTreeSet;
 
-use baton_builder::provision::{Store, cuda};
-use baton_builder::{Arch, Environment};
+use baton_builder::Arch;
 use baton_ptx::Module;
-use baton_tests::code::Code;
-use baton_tests::{Kernels, kernels, root};
+use baton_tests::code::{Code, Opcodes};
+use baton_tests::{Kernels, examples, kernels, test_kernels};
 
 const TYPED: &str = "gemm_f32";
 /// The kernel that takes tiles as they come: its roles do the same with each of them.
@@ -20,19 +19,7 @@ fn gemm() -> Kernels {
 
 #[test]
 fn the_loops_of_the_machine_code_are_those_of_the_twin() {
-    let environment = Environment::of_process();
-    let store = Store::locate(&environment, || root().join("target"));
-    let tools = cuda::find(&environment, &store, "nvdisasm");
-    let tool = tools.iter().max_by_key(|tool| tool.release).expect("nvdisasm is provisioned");
-    let built = gemm();
-    let output = Command::new(&tool.path)
-        .arg("--print-code")
-        .arg(built.binary.cubin.expect("ptxas was required"))
-        .output()
-        .expect("nvdisasm starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let listing = String::from_utf8(output.stdout).expect("a listing is text");
-
+    let listing = gemm().listing();
     let [typed, dynamic, raw] =
         [TYPED, DYNAMIC, RAW].map(|kernel| Code::of_listing(&listing, kernel));
     // The tensor core's instruction, and the copy engine's.
@@ -81,4 +68,74 @@ fn the_types_take_no_registers() {
         kernel.and_then(|kernel| kernel.usage).expect("the kernel was assembled").registers
     });
     assert!(typed.abs_diff(raw) <= 2, "{typed} registers, by hand {raw}");
+}
+
+/// A pair has one hand-over for both CTAs, and so the loops of a CTA alone.
+#[test]
+fn the_loops_of_a_pair_are_those_of_a_cta_alone() {
+    let pair = Code::of_listing(&test_kernels("typed", Arch::Sm100a).listing(), "pair_product");
+    let alone = Code::of_listing(&gemm().listing(), RAW);
+    let length = |code: &Code, instruction: &str| -> usize {
+        code.loops_around(instruction).iter().flat_map(Opcodes::values).sum()
+    };
+    // The commit takes a mask of the CTAs, and one of the two announces the bytes of both on a barrier at another's address.
+    for instruction in ["UTCHMMA", "UTMALDG"] {
+        let (pair, alone) = (length(&pair, instruction), length(&alone, instruction));
+        assert!(pair <= alone + 1, "{instruction}: {pair}, of a CTA alone {alone}");
+    }
+}
+
+/// Kernels with a fence of the whole GPU, or an L1 that forgets what it holds, in a loop: what they hand on is in global memory, or read in
+/// a peer's memory.
+const FENCED: &[(&str, &[&str])] = &[
+    (
+        "flags, locks and words in global memory (rules A1, A5, A8, A9)",
+        &[
+            "exchange", "grid", "once", "pairs", "queue", "readers", "sides", "spin", "tickets", "turns", "forgets", "pushes",
+            "early",
+        ],
+    ),
+    ("a tensor map in global memory that is edited (rule B4)", &["edits"]),
+    (
+        "`PeerExchange`: every thread may read every element of every CTA's memory, behind the cluster's own barrier, which takes no \
+         restricted fence and has no relaxed wait (rules F2, F3)",
+        &["peers", "unequal"],
+    ),
+    (
+        "a stage that its pair does not multiply: what lies in the peer's memory comes back by a release of all memory (rule F9)",
+        &["pair_skips"],
+    ),
+];
+
+/// A hand-over through shared or tensor memory needs no fence that reaches the whole GPU, and no L1 that forgets.
+#[test]
+fn no_loop_has_a_fence_of_the_whole_gpu_for_memory_of_a_cluster() {
+    let examples = examples();
+    let examples = examples.iter().flat_map(|example| {
+        let built = |arch: &Arch| (kernels(&example.name, *arch), format!("{} for {arch}", example.name));
+        example.targets.iter().map(built)
+    });
+    let tests = [("typed", Arch::Sm100a), ("products", Arch::Sm90a)];
+    let tests = tests.map(|(name, arch)| (test_kernels(name, arch), format!("{name} for {arch}")));
+    let mut found = Vec::new();
+    let mut unneeded: BTreeSet<&str> = FENCED.iter().flat_map(|(_, kernels)| *kernels).copied().collect();
+    for (built, place) in examples.chain(tests) {
+        let listing = built.listing();
+        for kernel in &built.binary.kernels {
+            let far = |opcode: &String| {
+                opcode.starts_with("CCTL") || (opcode.starts_with("MEMBAR") && opcode.contains("GPU"))
+            };
+            let mut fences = Code::of_listing(&listing, &kernel.name).opcodes_in_loops();
+            fences.retain(far);
+            let excepted = FENCED.iter().any(|(_, kernels)| kernels.contains(&kernel.name.as_str()));
+            if !fences.is_empty() && !excepted {
+                found.push(format!("{} of {place}: {fences:?}", kernel.name));
+            }
+            if !fences.is_empty() {
+                unneeded.remove(kernel.name.as_str());
+            }
+        }
+    }
+    assert_eq!(found, [""; 0]);
+    assert_eq!(unneeded, BTreeSet::new(), "these have no such fence: leave them out");
 }

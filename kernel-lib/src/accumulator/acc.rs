@@ -9,10 +9,11 @@ use crate::path::{
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
-use crate::ptx::tcgen05::Group1;
+use crate::pair::leader;
+use crate::ptx::tcgen05::{CtaGroup, Group1};
 use crate::require;
-use crate::scope::Cta as CtaScope;
-use crate::sem::Release;
+use crate::scope::{Cluster, Cta as CtaScope};
+use crate::sem::{Relaxed, Release};
 use crate::shared_access::check;
 use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::staging::HandBack;
@@ -26,8 +27,10 @@ use super::Operands;
 ///
 /// It borrows its end of the ring (`'e`): while somebody holds an accumulator, the end cannot
 /// [finish](super::AccProducer::finish), and no proof says that its instructions are over.
+///
+/// With `Group2` it is a CTA's part of an accumulator [of a pair](crate::pair_accumulator).
 #[must_use = "an accumulator that is not handed on stops the ring"]
-pub struct Acc<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V = ()> {
+pub struct Acc<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V = (), G = Group1> {
     /// Barrier on which this side hands the accumulator on.
     next: Addr<SharedCta>,
     tensor: Addr<Tmem>,
@@ -37,12 +40,12 @@ pub struct Acc<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V = 
     /// The consuming end's note that something was stored.
     stored: Option<&'e mut bool>,
     brand: Brand<'k>,
-    field: Marks<(Tag, S, State)>,
+    field: Marks<(Tag, S, State, G)>,
     stays: StaysWithItsThreads,
 }
 
-impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
-    Acc<'e, 'k, Tag, S, State, ROWS, COLS, V>
+impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V, G: CtaGroup>
+    Acc<'e, 'k, Tag, S, State, ROWS, COLS, V, G>
 {
     #[inline(always)]
     pub(super) fn new(
@@ -65,11 +68,16 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     }
 
     #[inline(always)]
-    fn become_state<Next, W>(self, values: W) -> (Acc<'e, 'k, Tag, S, Next, ROWS, COLS, W>, V) {
+    #[allow(clippy::type_complexity)]
+    fn become_state<Next, W>(self, values: W) -> (Acc<'e, 'k, Tag, S, Next, ROWS, COLS, W, G>, V) {
         self.hand.settle();
         (Acc::new(self.next, self.tensor, values, self.stored), self.values)
     }
+}
 
+impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
+    Acc<'_, 'k, Tag, S, State, ROWS, COLS, V>
+{
     /// Issues the matrix instructions that add the product of the stage's two tiles: A is `ROWS` × K, B is
     /// `COLS` × K, both K-major, and the accumulator becomes (or grows by) A · Bᵀ.
     ///
@@ -119,7 +127,11 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         unsafe { ptx::tcgen05::commit::<Group1, SharedCta>(self.next) };
         self.hand.settle();
     }
+}
 
+impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V, G: CtaGroup>
+    Acc<'e, 'k, Tag, S, State, ROWS, COLS, V, G>
+{
     /// Orders what follows behind what the barrier observed.
     ///
     /// # PTX
@@ -129,7 +141,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     pub fn fence_after_thread_sync<T>(
         self, // D1: the order is known of the accumulator that this returns; go on with that
         warpgroup: &mut T,
-    ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
+    ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS, (), G>
     where
         T: SameSet<S>,
         State: MmaCompleted + LoadsEnded + StoresEnded,
@@ -149,7 +161,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         self, // D3: the load has the accumulator; go on with what `wait_ld` returns
         warpgroup: &mut impl LoadsRows<S>,
         col: u32,
-    ) -> Acc<'e, 'k, Tag, S, Loading, ROWS, COLS, [u32; W]>
+    ) -> Acc<'e, 'k, Tag, S, Loading, ROWS, COLS, [u32; W], G>
     where
         State: MmaCompleted + AfterThreadSync + LoadsEnded + StoresEnded,
         [u32; W]: ptx::tcgen05::Registers,
@@ -184,7 +196,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         warpgroup: &mut impl LoadsRows<S>,
         col: u32,
         values: [f32; W],
-    ) -> Acc<'e, 'k, Tag, S, Storing, ROWS, COLS>
+    ) -> Acc<'e, 'k, Tag, S, Storing, ROWS, COLS, (), G>
     where
         State: MmaCompleted + AfterThreadSync + LoadsEnded + StoresEnded,
         [u32; W]: ptx::tcgen05::Registers,
@@ -216,7 +228,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     pub fn wait_st<T>(
         self, // D4: the store has ended; go on with the accumulator that this returns
         warpgroup: &mut T,
-    ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>
+    ) -> Acc<'e, 'k, Tag, S, Ready, ROWS, COLS, (), G>
     where
         T: SameSet<S>,
         State: StoreUnderWay,
@@ -247,7 +259,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     pub fn fence_before_thread_sync<T>(
         self, // D2: the loads are fenced; go on with the accumulator that this returns
         warpgroup: &mut T,
-    ) -> Acc<'e, 'k, Tag, S, Released, ROWS, COLS>
+    ) -> Acc<'e, 'k, Tag, S, Released, ROWS, COLS, (), G>
     where
         T: SameSet<S>,
         State: MmaCompleted + LoadsEnded + StoresEnded,
@@ -260,7 +272,9 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     /// Hands the drained accumulator back to the producer.
     ///
     /// # PTX
-    /// The set's barrier, then `mbarrier.arrive.release.cta` by one lane on the empty barrier.
+    /// The set's barrier, then `mbarrier.arrive.release.cta` by one lane on the empty barrier. Of a pair, `tcgen05.fence::after_thread_sync`,
+    /// `::before_thread_sync` and `mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _` on that of the CTA that leads: of the
+    /// tcgen05 instructions the fences take the order along, whatever the barrier's (ISA 9.7.16.6.4).
     #[inline(always)]
     pub fn release<T>(
         self, // D2: the accumulator is the producer's now; take the next one from `wait`
@@ -276,12 +290,12 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
     }
 }
 
-impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> sealed::Sealed
-    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
+impl<Tag, S, State, const ROWS: usize, const COLS: usize, V, G> sealed::Sealed
+    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V, G>
 {
 }
-impl<Tag, S: Set, State, const ROWS: usize, const COLS: usize, V> HandBack<S>
-    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
+impl<Tag, S: Set, State, const ROWS: usize, const COLS: usize, V, G: CtaGroup> HandBack<S>
+    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V, G>
 where
     State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
 {
@@ -293,8 +307,18 @@ where
     unsafe fn arrival(self) -> impl FnOnce() {
         let empty = self.next;
         self.hand.settle();
-        // SAFETY: the empty barrier expects one arrival a phase (I11); every thread's loads have ended and are fenced (I14, I15).
-        move || unsafe { _ = ptx::mbarrier::arrive::<Release, CtaScope>(empty) }
+        // SAFETY: the empty barrier expects this arrival once a phase (I11); every thread's loads have ended and are fenced (I14, I15).
+        // That of a pair lies with the CTA that leads, which has not ended (I22); this thread passes on, by its own two fences, what
+        // the set's barrier brought it from the others.
+        move || unsafe {
+            if G::CTAS == 1 {
+                ptx::mbarrier::arrive::<Release, CtaScope>(empty);
+            } else {
+                ptx::tcgen05::fence_after_thread_sync();
+                ptx::tcgen05::fence_before_thread_sync();
+                ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(ptx::shared::mapa(empty, leader()));
+            }
+        }
     }
 }
 
@@ -302,8 +326,8 @@ where
 pub trait LoadsRows<S>: SameSet<S> + FourWarps {}
 impl<S, T: SameSet<S> + FourWarps> LoadsRows<S> for T {}
 
-impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize>
-    Acc<'e, 'k, Tag, S, State, ROWS, COLS, [u32; W]>
+impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize, G: CtaGroup>
+    Acc<'e, 'k, Tag, S, State, ROWS, COLS, [u32; W], G>
 {
     /// Waits for the load, and gives the accumulator back with the values: no value exists before.
     ///
@@ -314,7 +338,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, const W: usize
     pub fn wait_ld<T>(
         self, // D3: the load has ended; go on with the accumulator that this returns
         warpgroup: &mut T,
-    ) -> (Acc<'e, 'k, Tag, S, Ready, ROWS, COLS>, [f32; W])
+    ) -> (Acc<'e, 'k, Tag, S, Ready, ROWS, COLS, (), G>, [f32; W])
     where
         T: SameSet<S>,
         State: LoadUnderWay,

@@ -6,7 +6,9 @@ use crate::cursor::Cursor;
 use crate::path::{Accumulating, Observed};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
-use crate::ptx::tcgen05::Group1;
+use crate::ptx::tcgen05::{CtaGroup, Group1};
+use crate::scope::Cluster;
+use crate::sem::Relaxed;
 use crate::stages::wait_phase;
 use crate::token::{Brand, Finished, FourWarps, Marks, SameSet, SingleThread};
 
@@ -21,15 +23,15 @@ pub struct AccProducer<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: 
     field: Marks<(Tag, S)>,
 }
 
-/// The consuming end: a warpgroup that loads accumulators.
-pub struct AccConsumer<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize> {
+/// The consuming end: a warpgroup that loads accumulators; with `Group2` a CTA's part of those of a pair.
+pub struct AccConsumer<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize, G = Group1> {
     base: Addr<SharedCta>,
     tensor: u32,
     cursor: Cursor<N>,
     /// Whether the set has stored to tensor memory; known when the kernel is compiled.
     stored: bool,
     brand: Brand<'k>,
-    field: Marks<(Tag, S)>,
+    field: Marks<(Tag, S, G)>,
 }
 
 impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
@@ -104,8 +106,8 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
     }
 }
 
-impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
-    AccConsumer<'k, Tag, S, N, ROWS, COLS>
+impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize, G: CtaGroup>
+    AccConsumer<'k, Tag, S, N, ROWS, COLS, G>
 {
     /// The end at the beginning of its ring.
     ///
@@ -128,9 +130,13 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
     ///
     /// # PTX
     /// A loop over `mbarrier.try_wait.parity.acquire.cta` on the full barrier, on which the producer's
-    /// `tcgen05.commit` arrives (ISA 9.7.16.10.1).
+    /// `tcgen05.commit` arrives (ISA 9.7.16.10.1). Of a pair `.relaxed.cluster`: the commit is the leader's, and what it hands on is tensor
+    /// memory, whose order `tcgen05.fence::after_thread_sync` takes from any wait (ISA 9.7.16.6.4).
     #[inline(always)]
-    pub fn wait<T>(&mut self, warpgroup: &mut T) -> Acc<'_, 'k, Tag, S, Observed, ROWS, COLS>
+    pub fn wait<T>(
+        &mut self,
+        warpgroup: &mut T,
+    ) -> Acc<'_, 'k, Tag, S, Observed, ROWS, COLS, (), G>
     where
         T: SameSet<S> + FourWarps,
     {
@@ -138,7 +144,13 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize>
         let index = self.cursor.index();
         let full = self.base.offset(Accs::<N, ROWS, COLS>::FULL + index * MBARRIER);
         // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
-        unsafe { wait_phase(full, self.cursor.filled()) };
+        unsafe {
+            if G::CTAS == 1 {
+                wait_phase(full, self.cursor.filled());
+            } else {
+                ptx::mbarrier::wait_parity::<Relaxed, Cluster>(full, self.cursor.filled());
+            }
+        }
         self.cursor.advance();
         Acc::new(
             self.base.offset(Accs::<N, ROWS, COLS>::EMPTY + index * MBARRIER),

@@ -124,12 +124,9 @@ macro_rules! __baton_layout {
                 &[$((<$ty as $crate::layout::Field>::COLUMNS, <$ty as $crate::layout::Field>::PAIR)),*],
             );
             const PAIR: $crate::macro_support::core::primitive::bool = false $(|| <$ty as $crate::layout::Field>::PAIR)*;
-            const CLUSTER: $crate::macro_support::core::primitive::u32 = {
-                $crate::layout::one_ring_of_a_pair(&[$(<$ty as $crate::layout::Field>::PAIR_OPERANDS),*]);
-                $crate::layout::cluster_of(
-                    &[$((<$ty as $crate::layout::Field>::CLUSTER, <$ty as $crate::layout::Field>::ARRIVES_ON_CLUSTER)),*],
-                )
-            };
+            const CLUSTER: $crate::macro_support::core::primitive::u32 = $crate::layout::cluster_of(
+                &[$((<$ty as $crate::layout::Field>::CLUSTER, <$ty as $crate::layout::Field>::ARRIVES_ON_CLUSTER)),*],
+            );
             const ARRIVES_ON_CLUSTER: $crate::macro_support::core::primitive::bool = false $(|| <$ty as $crate::layout::Field>::ARRIVES_ON_CLUSTER)*;
             const ASKS: $crate::macro_support::core::primitive::u32 = $crate::layout::one_field_that_asks(&[$(<$ty as $crate::layout::Field>::ASKS),*]);
             const REMOTE_BARRIERS: $crate::macro_support::core::primitive::bool = false $(|| <$ty as $crate::layout::Field>::REMOTE_BARRIERS)*;

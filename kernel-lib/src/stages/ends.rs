@@ -3,17 +3,19 @@
 use core::marker::PhantomData;
 
 use crate::cursor::Cursor;
-use crate::path::{Empty, Full, PollConfirmed, Polled};
+use crate::pair::PairLeader;
+use crate::path::{ByPairMma, Empty, Full, PollConfirmed, Polled};
+use crate::peers;
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
-use crate::scope::{Cluster, Cta as CtaScope};
+use crate::scope::Cta as CtaScope;
 use crate::sem::Acquire;
 use crate::tile::Elements;
 use crate::token::{
     Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
 };
 
-use super::{Drain, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase_of};
+use super::{CompletesHere, Drain, DrainsLike, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase_of};
 
 /// A ring that has been claimed and not yet split into its ends.
 pub struct StagesPart<'k, Tag, R> {
@@ -112,18 +114,15 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
     ///
     /// # PTX
     /// A loop over `mbarrier.try_wait.parity.acquire.cta.shared::cta.b64` on the empty barrier; at once on the
-    /// first lap. PTX 7.8, sm_90 (ISA 9.7.13.15.16).
+    /// first lap. PTX 7.8, sm_90 (ISA 9.7.13.15.16). Where peers hand the stage back too, `.relaxed.cluster`,
+    /// `fence.acquire.sync_restrict::shared::cluster.cluster` and
+    /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster`; PTX 8.6, sm_90.
     #[inline(always)]
     pub fn acquire<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Empty> {
         let _ = set;
-        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled());
+        let slot = Slot::new(self.base, self.cursor.index());
         // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
         unsafe { wait_phase_of::<R>(slot.empty(), self.cursor.emptied()) };
-        if R::PEERS > 1 && R::Drain::GENERIC {
-            // Peers have read by ordinary loads what this thread's copies overwrite: each ran the fence, and so does this CTA,
-            // because the text leaves open which of the two counts (docs/memory-model.md).
-            ptx::fence::fence_proxy_async();
-        }
         self.cursor.advance();
         slot
     }
@@ -139,7 +138,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
         if R::Fill::ASYNCHRONOUS {
             self.wait_fills();
         }
-        if (R::PEERS > 1 || R::Drain::PAIR) && R::Drain::ASYNCHRONOUS {
+        if R::PEERS > 1 && R::Drain::ASYNCHRONOUS && !R::Drain::PAIR {
             self.wait_drains();
         }
         // SAFETY: every fill of every stage has been observed, and this end, the one that begins them, is consumed (I9, I21).
@@ -148,9 +147,13 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
 }
 
 impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
-    /// Waits until the last fill of every stage has completed.
+    /// Waits until the last fill of every stage has completed. Of a pair's stages only the leader knows that, and they have come back
+    /// behind its wait.
     #[inline(always)]
     pub(crate) fn wait_fills(&self) {
+        if R::Drain::PAIR {
+            return self.wait_drains();
+        }
         let mut index = 0;
         while index < ptx::opaque(N) {
             let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
@@ -165,14 +168,14 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
     /// Waits until every stage has been handed back, by all CTAs: their commits arrive here without a thread of theirs, and this
     /// CTA has to be there (rule F3).
     #[inline(always)]
-    fn wait_drains(mut self) {
-        let mut stage = 0;
-        while stage < ptx::opaque(N) {
-            let empty = (R::STRIDE + MBARRIER) * R::STAGES + self.cursor.index() * MBARRIER;
-            // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
-            unsafe { wait_phase_of::<R>(self.base.offset(empty), self.cursor.emptied()) };
-            self.cursor.advance();
-            stage += 1;
+    fn wait_drains(&self) {
+        let mut index = 0;
+        while index < ptx::opaque(N) {
+            let empty = self.base.offset((R::STRIDE + MBARRIER) * R::STAGES + index * MBARRIER);
+            // SAFETY: the ring's barrier (I6). Its phase ends as often as that of the full barrier, and the next one behind this
+            // producer's next fill (I9, I10).
+            unsafe { wait_phase_of::<R>(empty, self.cursor.last_fill(index)) };
+            index += 1;
         }
     }
 }
@@ -182,11 +185,38 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
     ///
     /// # PTX
     /// A loop over `mbarrier.try_wait.parity.acquire.cta.shared::cta.b64` on the full barrier. PTX 7.8, sm_90
-    /// (ISA 9.7.13.15.16); the phase covers the bytes of bulk copies (`complete_tx`, ISA 9.7.9.25.2).
+    /// (ISA 9.7.13.15.16); the phase covers the bytes of bulk copies (`complete_tx`, ISA 9.7.9.25.2). Where peers fill the stage too,
+    /// as in [`Producer::acquire`].
     #[inline(always)]
-    pub fn wait<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Full> {
+    pub fn wait<T: SameSet<S>>(&mut self, set: &mut T) -> Slot<'k, Tag, R, S, Full>
+    where
+        R::Drain: CompletesHere,
+    {
         let _ = set;
         // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
+        unsafe { wait_phase_of::<R>(self.full(), self.cursor.filled()) };
+        self.take()
+    }
+
+    /// Waits until the copies of both CTAs of the pair have filled the next stage, and takes both parts of it, for instructions of the
+    /// pair.
+    ///
+    /// # PTX
+    /// A loop over `mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64` on this CTA's full barrier, on which both CTAs' copies
+    /// complete; `fence.acquire.sync_restrict::shared::cluster.cluster` and
+    /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster`. PTX 8.6, sm_90 (ISA 9.7.13.4, 9.7.13.15.16).
+    #[inline(always)]
+    pub fn wait_for_both<T>(
+        &mut self,
+        thread: &mut T,
+        leader: PairLeader<'k>,
+    ) -> Slot<'k, Tag, R, S, Full>
+    where
+        T: SameSet<S> + SingleThread,
+        R: Ring<Drain: DrainsLike<ByPairMma>>,
+    {
+        let _ = (thread, leader);
+        // SAFETY: as in `wait` (I6, I9, I10); this CTA leads, so that its barrier is the one on which both parts complete (I12).
         unsafe { wait_phase_of::<R>(self.full(), self.cursor.filled()) };
         self.take()
     }
@@ -200,7 +230,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
     /// Takes the next stage, whose phase was observed, and goes on.
     #[inline(always)]
     fn take(&mut self) -> Slot<'k, Tag, R, S, Full> {
-        let slot = Slot::new(self.base, self.cursor.index(), self.cursor.filled());
+        let slot = Slot::new(self.base, self.cursor.index());
         self.cursor.advance();
         slot
     }
@@ -213,7 +243,10 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
     pub fn try_wait<T: SameSet<S> + SingleThread>(
         &mut self,
         set: &mut T,
-    ) -> Attempt<'_, 'k, Tag, R, S, N> {
+    ) -> Attempt<'_, 'k, Tag, R, S, N>
+    where
+        R::Drain: CompletesHere,
+    {
         let attempt =
             Attempt { consumer: self, complete: false, state: PhantomData, stays: PhantomData };
         attempt.try_wait(set)
@@ -253,7 +286,7 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Attempt<'_, 'k, Tag, R, S, N> {
             if R::PEERS == 1 {
                 ptx::mbarrier::try_wait_parity::<Acquire, CtaScope>(full, phase)
             } else {
-                ptx::mbarrier::try_wait_parity::<Acquire, Cluster>(full, phase)
+                peers::try_wait(full, phase)
             }
         };
         self

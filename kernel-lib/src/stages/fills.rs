@@ -3,6 +3,7 @@
 use crate::global::TileAt;
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
+use crate::ptx::tcgen05::CtaGroup;
 use crate::require;
 use crate::tile::{BulkTile, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 
@@ -12,7 +13,7 @@ use super::all_peers;
 ///
 /// # Safety
 /// `begin` starts bulk copies that, together with those of the peers that fill the stage too, deliver exactly `BYTES` bytes
-/// into the stage and onto the barrier of each.
+/// into the stage and onto the barrier of each; with `Group2` onto the barrier of the CTA that leads its pair.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not fill a stage of `{D}`",
     label = "other tiles than the stage's",
@@ -24,9 +25,9 @@ pub unsafe trait Fills<D> {
     const BYTES: u32;
     /// # Safety
     /// 1. `data` is a stage of `D` that nobody else touches.
-    /// 2. `barrier` expects `BYTES` in its current phase.
+    /// 2. `barrier` expects `BYTES` in its current phase. It is this CTA's; with `Group2` that of the CTA that leads its pair.
     #[doc(hidden)]
-    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>);
+    unsafe fn begin<G: CtaGroup>(self, data: Addr<SharedCta>, barrier: Addr<SharedCluster>);
 }
 
 // SAFETY: one copy of a whole box for each panel; a box delivers all its bytes, outside the matrix too (I12).
@@ -37,21 +38,22 @@ where
 {
     const BYTES: u32 = <Tile<T, ROWS, COLS> as BulkTile>::BYTES;
     #[inline(always)]
-    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+    unsafe fn begin<G: CtaGroup>(self, data: Addr<SharedCta>, barrier: Addr<SharedCluster>) {
         type This<T, const R: usize, const C: usize> = Tile<T, R, C>;
         let panel_bytes = <This<T, ROWS, COLS> as BulkTile>::BYTES / This::<T, ROWS, COLS>::PANELS;
+        let map = Addr::from_raw(self.map);
         let mut panel = 0;
         while panel < This::<T, ROWS, COLS>::PANELS {
-            let col = self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32;
+            let at = [self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32, self.row];
+            let to = data.offset(panel * panel_bytes).in_cluster();
             // SAFETY: the caller's promise; the panel lies in the stage, and a CTA's own shared memory is part of the
             // cluster's under the same addresses.
             unsafe {
-                ptx::tensor::cp_async_bulk_tensor_to_shared(
-                    Addr::<SharedCluster>::from_raw(data.offset(panel * panel_bytes).raw()),
-                    Addr::from_raw(self.map),
-                    [col, self.row],
-                    Addr::<SharedCluster>::from_raw(barrier.raw()),
-                )
+                if G::CTAS == 1 {
+                    ptx::tensor::cp_async_bulk_tensor_to_shared(to, map, at, barrier)
+                } else {
+                    ptx::tensor::cp_async_bulk_tensor_to_pair::<G, _>(to, map, at, barrier)
+                }
             };
             panel += 1;
         }
@@ -76,7 +78,7 @@ where
         <Tile<T, ROWS, COLS> as BulkTile>::BYTES
     };
     #[inline(always)]
-    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+    unsafe fn begin<G: CtaGroup>(self, data: Addr<SharedCta>, barrier: Addr<SharedCluster>) {
         type This<T, const R: usize, const C: usize> = Tile<T, R, C>;
         let panel_bytes = <This<T, ROWS, COLS> as BulkTile>::BYTES / This::<T, ROWS, COLS>::PANELS;
         let first = ptx::sreg::cluster_ctarank() * SHARE as u32;
@@ -91,7 +93,7 @@ where
                     data.offset(panel * panel_bytes).in_cluster(),
                     Addr::from_raw(self.map),
                     [col, self.row + first as i32],
-                    barrier.in_cluster(),
+                    barrier,
                     all_peers(CTAS),
                 )
             };
@@ -108,11 +110,11 @@ where
 {
     const BYTES: u32 = A::BYTES + B::BYTES;
     #[inline(always)]
-    unsafe fn begin(self, data: Addr<SharedCta>, barrier: Addr<SharedCta>) {
+    unsafe fn begin<G: CtaGroup>(self, data: Addr<SharedCta>, barrier: Addr<SharedCluster>) {
         // SAFETY: the caller's promise; the second half stands behind the first on its alignment.
         unsafe {
-            self.0.begin(data, barrier);
-            self.1.begin(data.offset(DA::BYTES.next_multiple_of(DB::ALIGN)), barrier);
+            self.0.begin::<G>(data, barrier);
+            self.1.begin::<G>(data.offset(DA::BYTES.next_multiple_of(DB::ALIGN)), barrier);
         }
     }
 }

@@ -4,25 +4,26 @@ use core::marker::PhantomData;
 
 use crate::dropped::{Hand, StageSlot};
 use crate::global::ReadOnly;
+use crate::pair::{leader, leads};
 use crate::path::{
     Acquired, Copied, CopiesLanded, CopiesUnderWay, Copying, FillCompleted, Filling, HandsBackTo,
     HandsOnTo, HasContents, OpensToTheSet, PollConfirmed, ProxyFence, ReadByMatrix, ReadByMma,
     ReadFenced, ReadableByMma, ReadsEnded, ReadsUnfenced, Synced, ThreadsReadWhereDrained,
     Untouched, VisibleToTheSet, Writable, Written,
 };
+use crate::peers;
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
+use crate::ptx::tcgen05::{Group1, Group2};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
-use crate::sem::Release;
+use crate::sem::{Relaxed, Release};
 use crate::shared_access::{check, read, read_chunk, unpack, write};
 use crate::staging::{HandBack, StagingBuffer};
 use crate::tile::{BulkTile, Elements};
 use crate::token::{Brand, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed};
 
-use super::{
-    ByBulk, ByThreads, Drain, Fills, MBARRIER, Ring, ThreadsHandBack, all_peers, arrive_for_the_set,
-};
+use super::{ByBulk, ByThreads, Drain, Fills, MBARRIER, Ring, all_peers, arrive_for_the_set};
 
 /// What fills a stage next that threads hand back.
 type Refill<R> = <<R as Ring>::Drain as Drain>::Refill<<R as Ring>::Fill>;
@@ -32,7 +33,6 @@ type Refill<R> = <<R as Ring>::Drain as Drain>::Refill<<R as Ring>::Fill>;
 pub struct Slot<'k, Tag, R, S, State> {
     base: Addr<SharedCta>,
     index: u32,
-    phase: u32,
     hand: Hand<StageSlot>,
     brand: Brand<'k>,
     field: Marks<(Tag, R, S, State)>,
@@ -41,11 +41,10 @@ pub struct Slot<'k, Tag, R, S, State> {
 
 impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     #[inline(always)]
-    pub(super) fn new(base: Addr<SharedCta>, index: u32, phase: u32) -> Self {
+    pub(super) fn new(base: Addr<SharedCta>, index: u32) -> Self {
         Slot {
             base,
             index,
-            phase,
             hand: Hand::new(),
             brand: PhantomData,
             field: PhantomData,
@@ -57,7 +56,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     #[inline(always)]
     pub(crate) fn become_state<Next>(self) -> Slot<'k, Tag, R, S, Next> {
         self.hand.settle();
-        Slot::new(self.base, self.index, self.phase)
+        Slot::new(self.base, self.index)
     }
 
     /// Address of the stage's data.
@@ -76,23 +75,6 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         self.base.offset((R::STRIDE + MBARRIER) * R::STAGES + self.index * MBARRIER)
     }
 
-    /// Which stage of the ring it is.
-    #[inline(always)]
-    pub(crate) fn index(&self) -> u32 {
-        self.index
-    }
-
-    /// Parity of the phase that filled it.
-    #[inline(always)]
-    pub(crate) fn phase(&self) -> u32 {
-        self.phase
-    }
-
-    /// Something else hands the stage back.
-    #[inline(always)]
-    pub(crate) fn goes_back(self) {
-        self.hand.settle();
-    }
 }
 
 /// A stage in a set's hands, in whatever state: what matrix instructions are given to read.
@@ -145,7 +127,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// # PTX
     /// `mbarrier.arrive.expect_tx` with the bytes of the tiles (rule C8), then one
     /// `cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes` for each panel. PTX 8.0,
-    /// sm_90 (ISA 9.7.9.25.5).
+    /// sm_90 (ISA 9.7.9.25.5). Where a pair drains, with `.cta_group::2` and the barrier of the CTA that leads, which alone makes it expect
+    /// the bytes of both; PTX 8.6, sm_100a.
     #[inline(always)]
     pub fn load<T, Source>(
         self, // B6: the stage belongs to the copies now; take the next one from `acquire`
@@ -162,10 +145,21 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         let (data, full) = (self.data(), self.full());
         // SAFETY: one thread announces the bytes of this phase and begins exactly the copies that deliver them (I11, I12);
         // the stage was handed back, so nobody reads it (I13), and its readers ran their proxy fence or were the async
-        // proxy's own (I17). It is the copies' until the phase was observed (I18).
+        // proxy's own (I17). It is the copies' until the phase was observed (I18). Of a pair the leader announces the bytes of both, and
+        // what the other copies before that belongs to the same phase, since the last one ended before either got its part back (I12);
+        // neither CTA has ended, since its producer's `finish` waits until its parts have come back (I22).
         unsafe {
-            ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, Source::BYTES);
-            from.begin(data, full);
+            if R::Drain::PAIR {
+                if leads() {
+                    let bytes = 2 * Source::BYTES;
+                    ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, bytes);
+                }
+                let leader = if R::CTAS == 2 { 0 } else { leader() };
+                from.begin::<Group2>(data, ptx::shared::mapa(full, leader));
+            } else {
+                ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, Source::BYTES);
+                from.begin::<Group1>(data, full.in_cluster());
+            }
         }
         self.hand.settle();
         Loaded { brand: PhantomData, field: PhantomData, stays: PhantomData }
@@ -392,14 +386,17 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// # PTX
     /// The set's barrier, then `mbarrier.arrive.release.cta.shared::cta.b64` by one lane (ISA 9.7.13.15.13); where `wgmma` has
     /// read it, by one lane of each warp, without a barrier of the set. Where peers fill the stage too,
-    /// `mbarrier.arrive.release.cluster.shared::cluster.b64 _` on the barrier of each (rules C7, C11).
+    /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`, where `wgmma` has read it also
+    /// `fence.release.sync_restrict::shared::cta.cluster`, and `mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _` on the barrier of
+    /// each (rules C7, C11); PTX 8.6, sm_90. Where a pair drains, a stage that
+    /// it does not multiply goes back by `fence.release.cluster`, which is dear, and `mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _`
+    /// on the barriers of both.
     #[inline(always)]
     pub fn release<T>(
         self, // A9: the stage is the producer's now; take the next one from `wait`
         set: &mut T,
     ) where
         T: SameSet<S>,
-        R::Drain: ThreadsHandBack,
         State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
     {
         if R::PEERS == 1 && T::THREADS == R::Drain::ARRIVALS * WARP {
@@ -422,7 +419,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     ///
     /// # PTX
     /// `tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64`, PTX 8.6, sm_100a (ISA 9.7.16.10.1); with
-    /// `.multicast::cluster` where peers fill the stage too.
+    /// `.multicast::cluster` where peers fill the stage too, and with `.cta_group::2` where a pair drains, which gets both parts back.
     #[inline(always)]
     pub fn release_by_commit<T>(
         self, // D6: the commit hands the stage back; take the next one from `wait`
@@ -432,17 +429,9 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         State: ReadByMatrix,
     {
         let _ = thread;
-        use ptx::tcgen05::{Group1, commit, commit_multicast};
-        // SAFETY: the empty barrier expects one arrival of each CTA a phase, and the commit makes it (I11), in every CTA that fills
-        // the stage, when every matrix instruction that this thread has issued, those that read the stage included (I14, I19),
-        // has completed (I18). No CTA has ended, since its producer's `finish` waits for these arrivals (I22).
-        unsafe {
-            if R::PEERS == 1 {
-                commit::<Group1, SharedCta>(self.empty());
-            } else {
-                commit_multicast::<Group1>(self.empty().in_cluster(), all_peers(R::PEERS));
-            }
-        }
+        // SAFETY: the empty barrier expects this one arrival of each CTA a phase (I11); the matrix instructions that read the stage are
+        // this thread's (I14, I19).
+        unsafe { commit_to_empty::<R>(self.empty()) };
         self.hand.settle();
     }
 
@@ -466,7 +455,6 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
 impl<Tag, R: Ring, S, State> sealed::Sealed for Slot<'_, Tag, R, S, State> {}
 impl<Tag, R: Ring, S: Set, State> HandBack<S> for Slot<'_, Tag, R, S, State>
 where
-    R::Drain: ThreadsHandBack,
     State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
 {
     #[inline(always)]
@@ -478,7 +466,32 @@ where
         let empty = self.empty();
         self.hand.settle();
         move || {
+            if R::Drain::PAIR {
+                // Also what lies in the peer's memory, which no fence of this CTA's own covers (rule F9).
+                ptx::fence::fence_release::<Cluster>();
+                let mut rank = 0;
+                while rank < R::CTAS {
+                    // SAFETY: the empty barriers of all expect one arrival of each pair a phase (I11), and the CTA that leads it, in which
+                    // alone there are such stages, makes it: it has observed the copies of both, and no instruction reads what they
+                    // filled (I13). No CTA has ended, since its producer's `finish` waits for this (I22).
+                    unsafe {
+                        ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(ptx::shared::mapa(
+                            empty, rank,
+                        ));
+                    }
+                    rank += 1;
+                }
+                return;
+            }
             let arrivals = R::Drain::ARRIVALS;
+            if R::PEERS > 1 {
+                // What was read lies in this CTA's memory, so that fences of that are enough, once for all peers. The first is towards
+                // their copies; of what `wgmma` has read, whose end the text may count as a release already, the second passes on that.
+                peers::release_reads_to_copies();
+                if !R::Drain::GENERIC {
+                    peers::release_own();
+                }
+            }
             let mut rank = 0;
             while rank < R::PEERS {
                 // SAFETY: the ring's empty barrier, which expects these arrivals of each CTA a phase (I11). A peer's lies at the same
@@ -491,16 +504,35 @@ where
                         }
                         (_, 1) => {
                             let peer = ptx::shared::mapa(empty, rank);
-                            ptx::mbarrier::arrive_remote::<Release, Cluster>(peer);
+                            ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(peer);
                         }
                         _ => {
                             let peer = ptx::shared::mapa(empty, rank);
-                            ptx::mbarrier::arrive_count_remote::<Release, Cluster>(peer, arrivals);
+                            ptx::mbarrier::arrive_count_remote::<Relaxed, Cluster>(peer, arrivals);
                         }
                     }
                 }
                 rank += 1;
             }
+        }
+    }
+}
+
+/// Arrives on the empty barrier of every CTA that gets a part of the stage back, when the matrix instructions of this thread have
+/// completed.
+///
+/// # Safety
+/// 1. The barriers expect this arrival in their current phase, and this thread has issued what reads the stage, if anything does.
+#[inline(always)]
+unsafe fn commit_to_empty<R: Ring>(empty: Addr<SharedCta>) {
+    use ptx::tcgen05::{commit, commit_multicast};
+    // SAFETY: the caller's promise; every matrix instruction that this thread has issued has completed when the commit arrives (I18,
+    // I19). No CTA has ended, since its producer's `finish` waits for these arrivals (I22).
+    unsafe {
+        match (R::Drain::PAIR, R::PEERS) {
+            (true, _) => commit_multicast::<Group2>(empty.in_cluster(), all_peers(R::CTAS)),
+            (false, 1) => commit::<Group1, SharedCta>(empty),
+            (false, peers) => commit_multicast::<Group1>(empty.in_cluster(), all_peers(peers)),
         }
     }
 }

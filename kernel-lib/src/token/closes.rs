@@ -109,6 +109,8 @@ pub struct FillsOf<Tag>(PhantomData<Tag>);
 pub struct StoresOf<Tag>(PhantomData<Tag>);
 /// What peers of the cluster do with the region of the field `Tag`.
 pub struct ExchangeOf<Tag>(PhantomData<Tag>);
+/// What was given through the relay of the field `Tag`: the stores into the next CTA.
+pub struct PassedOf<Tag>(PhantomData<Tag>);
 /// What was asked for through the takeover of the field `Tag`.
 pub struct RequestsOf<Tag>(PhantomData<Tag>);
 
@@ -158,6 +160,24 @@ pub trait ExchangeClosed<Tag>: missing::Sealed<Tag> {}
 // SAFETY: as above.
 unsafe impl<'k, Tag> StandsFor<Finished<'k, ExchangeOf<Tag>>> for Nothing where
     Nothing: ExchangeClosed<Tag>
+{
+}
+
+/// Nothing implements it: it is here for what the compiler says of a relay that is not closed.
+#[diagnostic::on_unimplemented(
+    message = "the CTA would exit while its stores into the next one may be under way: the proof that what went through `{Tag}` was taken is \
+               missing",
+    label = "no proof for the field `{Tag}`",
+    note = "rules B9 and F3: `st.async` stores into another CTA's shared memory, which has to be there until the store completes (PTX ISA \
+            9.7.9.13, 5.1.6)",
+    note = "call `.finish(&mut set)` on the giving end of `{Tag}`, and pass what it returns: one proof for each field that needs one, in the \
+            order of the fields"
+)]
+#[doc(hidden)]
+pub trait RelayFinished<Tag>: missing::Sealed<Tag> {}
+// SAFETY: as above.
+unsafe impl<'k, Tag> StandsFor<Finished<'k, PassedOf<Tag>>> for Nothing where
+    Nothing: RelayFinished<Tag>
 {
 }
 

@@ -329,7 +329,8 @@ pub fn relay(cta: Cta<'_, Track, THREADS>, numbers: GlobalPtr<u32>, rounds: u32)
         stage.release::<Cluster, _>(&mut cta);
     }
     mine.put(0, number);
-    cta.join().exit(())
+    let passed = giving.finish(&mut cta);
+    cta.join().exit((passed,))
 }
 
 /// What one CTA of a pair loads for both.

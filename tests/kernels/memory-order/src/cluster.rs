@@ -7,9 +7,9 @@ use baton::relay::Relay;
 
 use crate::NEW;
 
-baton::shared! { pub struct Ring in ring { values: Relay<1, u32, 32, 2> } }
+baton::shared! { pub struct Ring in ring { values: Relay<1, u32, 1, 2> } }
 
-/// CTA 1 writes into CTA 0's memory and arrives there; CTA 0 waits.
+/// CTA 1 pushes into CTA 0's memory and arrives there; CTA 0 waits.
 #[baton::kernel(threads = 32, cluster = 2)]
 pub fn relay(cta: Cta<'_, Ring, 32>, out: GlobalPtr<u32>) -> Exit<'_> {
     let ClusterRank(rank) = cta.cluster_rank();
@@ -20,13 +20,14 @@ pub fn relay(cta: Cta<'_, Ring, 32>, out: GlobalPtr<u32>) -> Exit<'_> {
         giving.acquire(&mut cta).fill(&mut cta, |_| NEW).publish::<Cluster, _>(&mut cta);
     } else {
         let stage = taking.wait::<Cluster, _>(&mut cta);
-        let seen = stage.get(cta.rank());
+        let seen = stage.get(0);
         stage.release::<Cluster, _>(&mut cta);
         if !mine.is_empty() {
             mine.put(0, seen + 1);
         }
     }
-    cta.join().exit(())
+    let passed = giving.finish(&mut cta);
+    cta.join().exit((passed,))
 }
 
 baton::shared! { pub struct Smem in smem { values: PeerExchange<u32, 32, 2> } }

@@ -202,3 +202,74 @@ from_registers! {
     /// i8 by u8 into i32, A in registers.
     with_i8_u8 in WithI8U8: i8, u8, 128, 4, i32, [i32; 8], |byte| byte as i8 - 3, |byte| 250 + byte;
 }
+
+/// Columns of a product that two CTAs have the second operand of together.
+pub const SHARED_COLS: usize = 128;
+
+baton::shared! {
+    /// Of `together`.
+    pub struct Together in together_parts {
+        ab: Stages<3, (Tile<bf16, 64, 64>, ToAll<Tile<bf16, SHARED_COLS, 64>, 2>), ByBulk, ByWgmma>,
+    }
+}
+
+/// Each CTA of a cluster multiplies its 64 rows of `a` with the columns that both load for each other, `tiles` times, and writes the
+/// registers of each product.
+#[baton::kernel(threads = 160, cluster = 2)]
+pub fn together(
+    cta: Cta<'_, Together, 160>,
+    a: TensorMap<Tile<bf16, 64, 64>>,
+    b: TensorMap<Tile<bf16, { SHARED_COLS / 2 }, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    tiles: u32,
+    steps: u32,
+) -> Exit<'_> {
+    let row = 64 * cta.cluster_rank().0 as i32;
+    let (cta, together_parts::Parts { ab, .. }) = cta.claim();
+    let (mut loads, mut stages) = ab.split();
+    let (joined, (_, loaded)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut mine = output.partition(&wg).into_iter();
+            for _ in 0..tiles {
+                let product = Product::<[f32; SHARED_COLS / 2], _>::new(&mut wg).fence(&mut wg);
+                let stage = stages.wait(&mut wg);
+                let (product, stage) = product.mma_async(&mut wg, stage);
+                let mut product = product.commit_group(&mut wg, stage);
+                let mut step = 1;
+                while step < steps {
+                    let stage = stages.wait(&mut wg);
+                    let (next, stage) = product.mma_async(&mut wg, stage);
+                    let (next, read) =
+                        next.commit_group(&mut wg, stage).wait_group::<1, _>(&mut wg);
+                    read.release(&mut wg);
+                    product = next;
+                    step += 1;
+                }
+                let (product, read) = product.wait_group::<0, _>(&mut wg);
+                read.release(&mut wg);
+                product.for_each(|_, value| {
+                    if let Some(mut place) = mine.next() {
+                        place.put(value);
+                    }
+                });
+            }
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                let mut tile = 0;
+                while tile < tiles {
+                    let mut step = 0;
+                    while step < steps {
+                        let k = (64 * step) as i32;
+                        let from = (a.at(128 * tile as i32 + row, k), b.at(0, k));
+                        loads.acquire(&mut t).load(&mut t, from);
+                        step += 1;
+                    }
+                    tile += 1;
+                }
+                loads.finish(&mut t)
+            })
+        }),
+    ));
+    joined.exit((loaded,))
+}

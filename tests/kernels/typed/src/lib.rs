@@ -347,7 +347,7 @@ baton::shared! {
     /// Half of the operands of a pair's products, and half of the products.
     pub struct Product in product {
         ab: Stages<2, (Tile<bf16, 128, 64>, Tile<bf16, 32, 64>), ByBulk, ByPairMma>,
-        acc: PairAccs<2, PAIR_COLS, 2>,
+        acc: PairAccs<2, PAIR_COLS>,
     }
 }
 
@@ -361,7 +361,35 @@ pub fn pair_product(
     tiles: u32,
     steps: u32,
 ) -> Exit<'_> {
+    product_of_a_pair(cta, a, b, output, tiles, steps, 0)
+}
+
+/// Of each tile it leaves out the first `skip` steps, whose operands it loads.
+#[baton::kernel(threads = 192, cluster = 2)]
+pub fn pair_skips(
+    cta: Cta<'_, Product, 192>,
+    a: TensorMap<Tile<bf16, 128, 64>>,
+    b: TensorMap<Tile<bf16, 32, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    tiles: u32,
+    steps: u32,
+    skip: u32,
+) -> Exit<'_> {
+    product_of_a_pair(cta, a, b, output, tiles, steps, skip)
+}
+
+#[inline(always)]
+fn product_of_a_pair(
+    cta: Cta<'_, Product, 192>,
+    a: TensorMap<Tile<bf16, 128, 64>>,
+    b: TensorMap<Tile<bf16, 32, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    tiles: u32,
+    steps: u32,
+    skip: u32,
+) -> Exit<'_> {
     let rank = cta.cluster_rank().0 as i32;
+    let leader = cta.pair_leader();
     let (cta, product::Parts { ab, acc, .. }) = cta.claim();
     let (mut loads, mut stages) = ab.split();
     let (mut accumulators, mut results, tensor) = acc.split();
@@ -383,25 +411,36 @@ pub fn pair_product(
         }),
         warp(move |w| {
             w.elect(move |mut t| {
-                for tile in 0..tiles as i32 {
-                    for step in 0..steps as i32 {
-                        let from =
-                            (a.at(256 * tile + 128 * rank, 64 * step), b.at(32 * rank, 64 * step));
-                        loads.acquire(&mut t).load(&mut t, from);
+                let mut tile = 0;
+                while tile < tiles {
+                    let row = 256 * tile as i32 + 128 * rank;
+                    let mut step = 0;
+                    while step < steps {
+                        let k = 64 * step as i32;
+                        loads.acquire(&mut t).load(&mut t, (a.at(row, k), b.at(32 * rank, k)));
+                        step += 1;
                     }
+                    tile += 1;
                 }
                 loads.finish(&mut t)
             })
         }),
         warp(move |w| {
             w.elect(move |mut t| {
-                for _ in 0..tiles {
-                    let mut acc = accumulators.acquire(&mut t);
-                    for _ in 0..steps {
-                        let stage = stages.wait(&mut t);
-                        acc.mma(&mut t, stage);
+                if let Some(leader) = leader {
+                    for _ in 0..tiles {
+                        let mut acc = accumulators.acquire(&mut t, leader);
+                        for _ in 0..skip {
+                            stages.wait_for_both(&mut t, leader).release(&mut t);
+                        }
+                        let mut step = skip;
+                        while step < steps {
+                            let stage = stages.wait_for_both(&mut t, leader);
+                            acc.mma(&mut t, stage).release_by_commit(&mut t);
+                            step += 1;
+                        }
+                        acc.commit(&mut t);
                     }
-                    acc.commit(&mut t);
                 }
                 accumulators.finish(&mut t)
             })
