@@ -271,3 +271,49 @@ impl Order {
         }
     }
 }
+
+#[cfg(all(test, feature = "emulator"))]
+mod tests {
+    use super::*;
+    use crate::driver::emulator::Emulator;
+
+    fn lane(driver: &Arc<dyn Driver>) -> Lane {
+        Lane::new(driver, Want::default()).unwrap()
+    }
+
+    fn record(lane: &Lane) -> StreamFence {
+        lane.submit(&[], "record", |_| Ok(())).unwrap().1
+    }
+
+    #[test]
+    fn f16_orders_that_are_gone_are_not_remembered() {
+        let driver: Arc<dyn Driver> = Arc::new(Emulator::new(Default::default()));
+        let waiting = lane(&driver);
+        let (kept, first) = (lane(&driver), lane(&driver));
+        let pending = record(&kept);
+        waiting.wait_for(&pending).unwrap();
+        waiting.wait_for(&record(&first)).unwrap();
+        for turn in 0..1000 {
+            // Of half of them the work has ended, of the others nobody has a fence any more.
+            let other = record(&lane(&driver));
+            waiting.wait_for(&other).unwrap();
+            if turn % 2 == 0 {
+                other.wait(None).unwrap();
+            }
+        }
+        let order = waiting.order();
+        assert!(order.waited.latest.len() <= 16, "{} are remembered", order.waited.latest.len());
+        assert!(pending.status() == Status::Done || order.waited.covers(&pending));
+    }
+
+    #[test]
+    fn f16_what_is_pending_stays_known_however_much_there_is() {
+        let driver: Arc<dyn Driver> = Arc::new(Emulator::new(Default::default()));
+        let waiting = lane(&driver);
+        let others: Vec<Lane> = (0..100).map(|_| lane(&driver)).collect();
+        let fences: Vec<StreamFence> = others.iter().map(record).collect();
+        fences.iter().for_each(|fence| waiting.wait_for(fence).unwrap());
+        let order = waiting.order();
+        assert!(fences.iter().all(|fence| order.waited.covers(fence)));
+    }
+}

@@ -4,59 +4,17 @@
 //! The functions that `#[baton::kernel]` would make are written out here, because this crate's tests
 //! do without a device build.
 
+mod fixture;
+
 use baton::global::Store;
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape, TensorMap};
+use baton::launch::{Call, KernelParam, Params, Shape, TensorMap};
 use baton::tile::Tile;
 use baton_host::baton_emulator::tensor_map;
 use baton_host::{
     BadLaunch, Binary, Buffer, Code, Declared, Device, EmulatorOptions, Error, Image, KernelInfo,
     Matrix,
 };
-
-static KERNELS: Image = Image {
-    name: "by_hand",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: include_str!("by_hand.ptx"),
-        lines: "",
-        cubin: None,
-        kernels: &[kernel("scale"), kernel("print"), kernel("clusters"), kernel("trap")],
-    }],
-};
-
-const fn kernel(name: &'static str) -> KernelInfo {
-    KernelInfo {
-        name,
-        registers: None,
-        spill_bytes: 0,
-        stack_bytes: 0,
-        static_shared: 0,
-        declared: None,
-    }
-}
-
-const SHAPE: Shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-
-/// `output[i] = factor * input[i]`, without a bound: the emulator's own check is the last one.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: the entry `scale` takes two address-length pairs and a float, of 4 threads; the slices'
-    // lifetime is the result's.
-    unsafe { Call::new("scale", SHAPE, params) }
-}
-
-/// A call without parameters.
-fn bare(kernel: &'static str, shape: Shape) -> Call<'static> {
-    // SAFETY: these entries take no parameters, and no memory is borrowed.
-    unsafe { Call::new(kernel, shape, Params::new()) }
-}
+use fixture::{KERNELS, SHAPE, bare, kernel, scale};
 
 fn device() -> Device {
     Device::emulator(EmulatorOptions::default())
@@ -108,7 +66,7 @@ static DECLARED: Image = Image {
     name: "declared",
     binaries: &[Binary {
         arch: "sm_90a",
-        ptx: include_str!("by_hand.ptx"),
+        ptx: KERNELS.binaries[0].ptx,
         lines: "",
         cubin: None,
         kernels: &[KernelInfo {
@@ -193,7 +151,10 @@ fn a_kernel_that_the_module_lacks_is_refused_with_those_that_it_has() {
     let module = device.load(&KERNELS).unwrap();
     let problem = refusal(device.launch(&module, 1, bare("scail", SHAPE)));
     assert!(matches!(problem, BadLaunch::UnknownKernel { .. }));
-    assert!(problem.to_string().contains("scale, print, clusters, trap"), "{problem}");
+    assert!(
+        problem.to_string().contains("scale, print, clusters, trap, spoil, count, plane"),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -3,62 +3,19 @@
 
 #![cfg(target_os = "linux")]
 
+mod fixture;
 mod stand_in;
 
 use std::thread;
 
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
 use baton_host::{
-    BadLaunch, Binary, Buffer, Device, Error, Image, KernelInfo, Matrix, Module, Pinned, Stream,
-    WaitPolicy, read, write,
+    BadLaunch, Buffer, Device, Error, Matrix, Pinned, Stream, WaitPolicy, read, write,
 };
+use fixture::{KERNELS, count, gpu, scale};
 use stand_in::{
     Driver, allocations, asked, complete, context_calls, contexts, current_context, fail, log,
     places, violations, with,
 };
-
-static KERNELS: Image = Image {
-    name: "k",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: ".version 8.0\n.target sm_90a\n.address_size 64\n",
-        lines: "",
-        cubin: None,
-        kernels: &[KernelInfo {
-            name: "scale",
-            registers: Some(8),
-            spill_bytes: 0,
-            stack_bytes: 0,
-            static_shared: 0,
-            declared: None,
-        }],
-    }],
-};
-
-/// The stand-in's kernel, as the attribute would declare it.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
-    unsafe { Call::new("scale", shape, params) }
-}
-
-fn gpu() -> (Device, Module) {
-    let device = Device::gpu(0).unwrap();
-    let module = device.load(&KERNELS).unwrap();
-    (device, module)
-}
-
-fn count(log: &[String], part: &str) -> usize {
-    log.iter().filter(|line| line.contains(part)).count()
-}
 
 /// The calls that no program should make: what waits for a whole context, and what is on the legacy stream.
 fn of_the_whole_context() -> Vec<String> {
@@ -406,11 +363,11 @@ fn f8_a_grid_that_does_not_fit_at_once_is_said_so_by_both_devices() {
         // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
         fail("cuLaunchKernelEx:720");
         let call = scale(input.as_arg(), output.as_arg_mut(), 2.0);
-        let error = device.launch(&module, 1000, call).unwrap_err();
+        let error = device.launch(&module, 5000, call).unwrap_err();
         let Error::BadLaunch { problem, .. } = &error else { panic!("{error:?}") };
-        // 132 multiprocessors with two CTAs of 64 threads each.
+        // 132 multiprocessors with 32 CTAs of 4 threads each.
         let expected =
-            BadLaunch::NotCoResident { ctas: 1000, limit: 264, device: "Stand-in 0".into() };
+            BadLaunch::NotCoResident { ctas: 5000, limit: 4224, device: "Stand-in 0".into() };
         assert_eq!(*problem, expected);
     });
 }
@@ -494,6 +451,42 @@ fn f12_the_threads_context_is_what_it_was() {
         drop((graph, stream, input, output, module, device));
         assert_eq!(current_context(None), foreign);
         assert_eq!(violations(), "");
+    });
+}
+
+#[test]
+fn f13_what_a_drop_of_another_library_met_is_no_error_of_ours() {
+    let test = "f13_what_a_drop_of_another_library_met_is_no_error_of_ours";
+    with(Driver::StandIn, &[], test, || {
+        // cudarc keeps an error that a drop has met, and gives it to whoever comes next.
+        let context = cudarc::driver::CudaContext::new(0).unwrap();
+        let theirs = context.new_stream().unwrap();
+        let before = allocations();
+        let spoil = || {
+            let memory = theirs.alloc_zeros::<f32>(3).unwrap();
+            fail("cuMemFreeAsync:1");
+            drop(memory);
+            fail("");
+        };
+        spoil();
+        assert!(context.bind_to_thread().is_err(), "cudarc keeps none any more");
+
+        spoil();
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let input = Buffer::from_slice(&device, &[1.0f32; 4]).unwrap();
+        let mut output = Buffer::<f32>::zeroed(&device, 4).unwrap();
+        stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
+        assert_eq!(output.to_vec().unwrap(), [2.0; 4]);
+        // What is dropped here is given back all the same: what is left is theirs.
+        let calls = asked(|| drop((input, output, stream, module, device)));
+        assert_eq!(
+            (count(&calls, "destroy stream"), count(&calls, "unload")),
+            (2, 1),
+            "{calls:#?}"
+        );
+        assert_eq!(allocations(), before + 2);
+        assert!(context.bind_to_thread().is_err(), "it was not taken from them either");
     });
 }
 

@@ -7,52 +7,19 @@
 
 #![cfg(target_os = "linux")]
 
+mod fixture;
 mod stand_in;
 
 use std::thread;
 
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
 use baton_campaign::Campaign;
 use baton_host::{
-    Binary, Buffer, Device, EmulatorOptions, Error, Graph, Image, KernelInfo, Module, Pinned,
-    Stream, read, write,
+    Buffer, Device, EmulatorOptions, Error, Graph, Module, Pinned, Stream, read, write,
 };
+use fixture::{KERNELS, scale};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use stand_in::{Driver, allocations, asked, complete, fail, seed, violations, with};
-
-static KERNELS: Image = Image {
-    name: "by_hand",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: include_str!("by_hand.ptx"),
-        lines: "",
-        cubin: None,
-        kernels: &[KernelInfo {
-            name: "scale",
-            registers: None,
-            spill_bytes: 0,
-            stack_bytes: 0,
-            static_shared: 0,
-            declared: None,
-        }],
-    }],
-};
-
-/// `output[i] = factor * input[i]`, of four.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: this is what `scale` takes, here and in the stand-in; the slices' lifetime is the result's.
-    unsafe { Call::new("scale", shape, params) }
-}
 
 const LEN: usize = 4;
 const BUFFERS: usize = 4;

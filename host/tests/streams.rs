@@ -1,59 +1,16 @@
 //! Streams on the emulator, which overlap as the seed says: what is right under every seed is ordered.
 
+mod fixture;
+
 use std::time::Duration;
 
 use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape, SyncWords};
 use baton::protocol::SpinLock;
 use baton_host::reservation::{Fence, Waited};
 use baton_host::{
-    BadLaunch, Binary, Buffer, Device, EmulatorOptions, Error, Image, KernelInfo, Pinned,
-    SyncBuffer, read, write, zeroed,
+    BadLaunch, Buffer, Device, EmulatorOptions, Error, Pinned, SyncBuffer, read, write, zeroed,
 };
-
-static KERNELS: Image = Image {
-    name: "by_hand",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: include_str!("by_hand.ptx"),
-        lines: "",
-        cubin: None,
-        kernels: &[
-            kernel("scale"),
-            kernel("print"),
-            kernel("spoil"),
-            kernel("count"),
-            kernel("plane"),
-        ],
-    }],
-};
-
-const fn kernel(name: &'static str) -> KernelInfo {
-    KernelInfo {
-        name,
-        registers: None,
-        spill_bytes: 0,
-        stack_bytes: 0,
-        static_shared: 0,
-        declared: None,
-    }
-}
-
-const SHAPE: Shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-
-/// `output[i] = factor * input[i]`.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: the entry `scale` takes two address-length pairs and a float, of 4 threads; the slices'
-    // lifetime is the result's.
-    unsafe { Call::new("scale", SHAPE, params) }
-}
+use fixture::{KERNELS, SHAPE, bare, ones, scale, seeded};
 
 /// It traps before it has written anything.
 fn spoil<'a>(output: DeviceSliceMut<'a, f32>) -> Call<'a> {
@@ -81,20 +38,11 @@ fn plane<'a>(map: DeviceSlice<'a, u64>, output: DeviceSliceMut<'a, f32>) -> Call
 }
 
 fn print<'a>() -> Call<'a> {
-    // SAFETY: the entry takes no parameters.
-    unsafe { Call::new("print", Shape { threads: [1; 3], ..SHAPE }, Params::new()) }
-}
-
-fn seeded(seed: u64) -> Device {
-    Device::emulator(EmulatorOptions::default().with_seed(seed))
+    bare("print", Shape { threads: [1; 3], ..SHAPE })
 }
 
 fn device() -> Device {
     seeded(0)
-}
-
-fn ones(device: &Device) -> Buffer<f32> {
-    Buffer::from_slice(device, &[1.0; 4]).unwrap()
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod fixture;
 mod stand_in;
 
 use std::collections::HashMap;
@@ -10,46 +11,12 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use baton::global::{GlobalPtr, ReadOnly};
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
+use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params};
 use baton::previous::Dependent;
 use baton_host::reservation::{Fence, Waited};
-use baton_host::{
-    Binary, Buffer, Device, Error, Image, KernelInfo, Module, Pinned, Stream, read, write,
-};
+use baton_host::{Buffer, Device, Error, Pinned, Stream, read, write};
+use fixture::{SHAPE, count, gpu, scale};
 use stand_in::{Driver, allocations, asked, complete, fail, violations, with};
-
-static KERNELS: Image = Image {
-    name: "k",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: ".version 8.0\n.target sm_90a\n.address_size 64\n",
-        lines: "",
-        cubin: None,
-        kernels: &[KernelInfo {
-            name: "scale",
-            registers: Some(8),
-            spill_bytes: 0,
-            stack_bytes: 0,
-            static_shared: 0,
-            declared: None,
-        }],
-    }],
-};
-
-/// The stand-in's kernel, as the attribute would declare it.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
-    unsafe { Call::new("scale", shape, params) }
-}
 
 /// The same kernel, with all of its memory behind the grids before it.
 fn dependent<'a>(
@@ -57,19 +24,12 @@ fn dependent<'a>(
     output: DeviceSliceMut<'a, f32>,
     factor: f32,
 ) -> Call<'a> {
-    let shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
     let mut params = Params::new();
     <Dependent<ReadOnly<f32>>>::push(input, &mut params);
     <Dependent<GlobalPtr<f32>>>::push(output, &mut params);
     f32::push(factor, &mut params);
     // SAFETY: as for `scale`.
-    unsafe { Call::new("scale", shape, params) }
-}
-
-fn gpu() -> (Device, Module) {
-    let device = Device::gpu(0).unwrap();
-    let module = device.load(&KERNELS).unwrap();
-    (device, module)
+    unsafe { Call::new("scale", SHAPE, params) }
 }
 
 /// A buffer whose contents have arrived, so that nobody waits for the device's own stream, which is the first.
@@ -98,10 +58,6 @@ fn waits(log: &[String]) -> Vec<(u32, u32)> {
         }
     }
     waits
-}
-
-fn count(log: &[String], beginning: &str) -> usize {
-    log.iter().filter(|line| line.starts_with(beginning)).count()
 }
 
 #[test]
