@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::capturing;
-use crate::driver::{Captured, Driver, Queue, Want};
+use crate::driver::{Captured, Driver, Event, Executable, Queue, Want};
 use crate::error::Error;
 use crate::fence::{Point, Progress, StreamFence};
 use crate::report::StreamReport;
@@ -215,20 +215,56 @@ impl Lane {
         Ok(())
     }
 
-    /// Puts down a part of what is captured.
+    /// Puts down a part of what is captured, behind places of the capture's other orders.
     pub fn put_down(
         &self,
+        waits: &[&dyn Event],
         part: impl FnOnce(&Giver<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let _order = self.order();
         let _entered = self.queue.enter()?;
+        for event in waits {
+            self.queue.wait(*event)?;
+        }
         part(&Giver { queue: &*self.queue, given: Cell::new(false) })
     }
 
+    /// The place in the capture behind all that was put down here.
+    pub fn place(&self) -> Result<Arc<dyn Event>, Error> {
+        let _order = self.order();
+        let _entered = self.queue.enter()?;
+        self.queue.record()
+    }
+
+    /// What is given from now on is put down, in the capture of that place and behind it.
+    pub fn join_capture(&self, place: &dyn Event) -> Result<(), Error> {
+        let mut order = self.order();
+        let _entered = self.queue.enter()?;
+        self.queue.wait(place)?;
+        order.captures = true;
+        Ok(())
+    }
+
+    /// The capture that was joined has ended.
+    pub fn leave_capture(&self) {
+        self.order().captures = false;
+    }
+
+    /// Everything that was put down here and in the orders that have joined.
     pub fn end_capture(&self) -> Result<Box<dyn Captured>, Error> {
         let mut order = self.order();
         order.captures = false;
         self.queue.end_capture()
+    }
+
+    /// What was put down, so that it can be launched.
+    pub fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error> {
+        self.queue.executable(captured)
+    }
+
+    /// Puts what was put down in the place of other work; `false` if it has another shape.
+    pub fn update(&self, old: &mut dyn Executable, captured: &dyn Captured) -> Result<bool, Error> {
+        self.queue.update(old, captured)
     }
 
     /// Whether work is put down rather than done. Who has the answer may find it changed.

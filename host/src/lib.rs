@@ -42,6 +42,7 @@
 
 mod arguments;
 mod buffer;
+mod capture;
 mod capturing;
 mod check;
 mod choice;
@@ -79,13 +80,14 @@ pub use arguments::{
 pub use baton_emulator;
 pub use baton_emulator::tensor_map::{DataType, Interleave, L2Promotion, OobFill, Swizzle};
 pub use buffer::{Buffer, POISON};
+pub use capture::Capture;
 pub use choice::Choice;
 pub use device::{Device, DeviceInfo};
 pub use driver::WaitPolicy;
 pub use error::{BadLaunch, Error};
 pub use fence::StreamFence;
 pub use future::Finished;
-pub use graph::{Capture, Graph};
+pub use graph::{Graph, Updated};
 pub use grid::{Grid, Occupancy};
 pub use image::{Arch, Binary, Declared, Features, Image, KernelInfo};
 pub use module::{Code, Module};

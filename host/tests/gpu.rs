@@ -161,7 +161,7 @@ fn a_launch_passes_what_the_call_says() {
         }
 
         let call = scale_of(SHAPE, input.as_arg(), output.as_arg_mut(), 4.0);
-        device.launch(&module, 1, call).unwrap();
+        drop(device.launch(&module, 1, call).unwrap());
         assert!(self::log().contains("shared 0 on 1\n"), "{}", self::log());
 
         drop((input, output, module, device));
@@ -196,7 +196,7 @@ fn a_cluster_shape_that_was_compiled_in_is_compared_and_not_set() {
         let module = device.load(&KERNELS).unwrap();
         let launch =
             |cluster| device.launch(&module, 4, bare("cluster", Shape { cluster, ..SHAPE }));
-        launch(Some([2, 1, 1])).unwrap();
+        drop(launch(Some([2, 1, 1])).unwrap());
         assert!(log().contains("shared 0 on 1\n") && !log().contains("attribute"), "{}", log());
         for wrong in [None, Some([4, 1, 1])] {
             assert!(matches!(

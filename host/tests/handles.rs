@@ -37,7 +37,7 @@ assert_not_impl_any!(Module: Clone, Copy);
 assert_not_impl_any!(Stream: Clone, Copy);
 assert_not_impl_any!(Graph: Clone, Copy);
 // The driver wants a capture to end on the thread where it began, and it is one.
-assert_not_impl_any!(Capture<'static>: Send, Sync, Clone, Copy);
+assert_not_impl_any!(Capture<'static, 'static>: Send, Sync, Clone, Copy);
 // A lock is given back by who has it.
 assert_not_impl_any!(Guard<'static, StreamFence, NoSlots>: Send, Clone, Copy);
 assert_not_impl_any!(Guard<'static, StreamFence, Slots>: Send, Clone, Copy);

@@ -60,10 +60,14 @@ fn f2_nothing_that_a_thread_does_spoils_the_capture_of_another() {
                 let work = || {
                     let input = Buffer::from_slice(&device, &[3.0f32; 64])?;
                     let mut output = Buffer::<f32>::poisoned(&device, 64)?;
-                    device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0))?;
+                    drop(device.launch(
+                        &module,
+                        1,
+                        scale(input.as_arg(), output.as_arg_mut(), 2.0),
+                    )?);
                     assert_eq!(output.to_vec()?, [6.0; 64]);
                     other.launch(&module, 1, scale, (read(&input), write(&mut output), 3.0))?;
-                    other.synchronize()?;
+                    drop(other.synchronize()?);
                     output.to_vec()
                 };
                 assert_eq!(scope.spawn(work).join().unwrap().unwrap(), [9.0; 64]);
@@ -115,7 +119,7 @@ fn f2_the_capture_of_another_library_goes_on_too() {
                 let mut output = Buffer::<f32>::poisoned(&device, 64)?;
                 let _host = Pinned::<f32>::zeroed(&device, 64)?;
                 let _module = device.load(&KERNELS)?;
-                device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0))?;
+                drop(device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0))?);
                 output.to_vec()
             };
             assert_eq!(scope.spawn(work).join().unwrap().unwrap(), [6.0; 64]);
@@ -192,7 +196,7 @@ fn f4_what_the_host_does_is_work_that_graphs_wait_for() {
             let waited = count(&calls, "waits for");
             // The second only reads what the graph reads.
             assert_eq!(waited, usize::from(index != 1), "{index}: {calls:#?}");
-            stream.synchronize().unwrap();
+            drop(stream.synchronize().unwrap());
             complete(true);
             let _done = use_it();
             complete(false);
@@ -296,7 +300,7 @@ fn f6_memory_that_is_dropped_in_a_loop_is_used_again() {
         assert_eq!((count(&calls, "synchronize"), allocations()), (0, 2), "{calls:#?}");
         assert!(places() <= before + 2, "{} places", places() - before);
         assert!(count(&calls, "query") <= 60, "{} queries", count(&calls, "query"));
-        stream.synchronize().unwrap();
+        drop(stream.synchronize().unwrap());
         assert_eq!(violations(), "");
     });
 }
@@ -440,7 +444,7 @@ fn f12_the_threads_context_is_what_it_was() {
         let mut stream = device.stream().unwrap();
         let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
         let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
-        device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap();
+        drop(device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap());
         let arguments = (read(&input), write(&mut output), 2.0);
         stream.launch(&module, 1, scale, arguments).unwrap().synchronize().unwrap();
         let mut graph = stream.capture(|capture| capture.copy(&input, &mut output)).unwrap();
@@ -592,7 +596,7 @@ fn callbacks_come_in_order_and_may_not_give_work() {
             })
             .unwrap();
         assert!(told.try_recv().is_err(), "nothing has been waited for");
-        stream.synchronize().unwrap();
+        drop(stream.synchronize().unwrap());
         assert!(told.recv().unwrap());
         drop((data, stream, device));
         assert_eq!((allocations(), &*violations()), (0, ""));

@@ -10,15 +10,7 @@ use baton_host::reservation::{Fence, Waited};
 use baton_host::{
     BadLaunch, Buffer, Device, EmulatorOptions, Error, Pinned, SyncBuffer, read, write, zeroed,
 };
-use fixture::{KERNELS, SHAPE, bare, ones, scale, seeded};
-
-/// It traps before it has written anything.
-fn spoil<'a>(output: DeviceSliceMut<'a, f32>) -> Call<'a> {
-    let mut params = Params::new();
-    params.push_slice_mut(&output);
-    // SAFETY: the entry takes an address-length pair, whose lifetime is the result's.
-    unsafe { Call::new("spoil", SHAPE, params) }
-}
+use fixture::{KERNELS, SHAPE, bare, ones, scale, seeded, spoil};
 
 /// The parameter of a protocol of one word.
 fn count<'a>(lock: (SyncWords<'a, 1>, DeviceSliceMut<'a, u32>)) -> Call<'a> {
@@ -193,7 +185,7 @@ fn what_a_failed_writer_leaves_is_refused_until_it_is_overwritten() {
         assert!(error.to_string().contains("spoil"), "{error}");
         // It reached who waited for it, and its own stream, and nobody else.
         assert!(dependent.synchronize().is_err());
-        s3.synchronize().unwrap();
+        drop(s3.synchronize().unwrap());
         assert_eq!(good.to_vec().unwrap(), [2.0; 4]);
         for stream in [&s1, &s2] {
             assert!(matches!(stream.synchronize(), Err(Error::WorkFailed { .. })));
@@ -272,7 +264,7 @@ fn memory_comes_and_goes_in_a_streams_order() {
         let mut out = ones(&device);
         s2.launch(&module, 1, scale, (read(&data), write(&mut out), 1.0)).unwrap();
         s1.free(data).unwrap();
-        s1.synchronize().unwrap();
+        drop(s1.synchronize().unwrap());
         assert_eq!(out.to_vec().unwrap(), [f32::from_bits(0x3f3f3f3f); 4]);
     }
 }
@@ -328,7 +320,7 @@ fn a_launch_that_waits_comes_after_all_streams() {
         let stream = device.stream().unwrap();
         let (mut input, mut output) = (ones(&device), ones(&device));
         stream.launch(&module, 1, scale, (read(&output), write(&mut input), 4.0)).unwrap();
-        device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap();
+        drop(device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap());
         assert_eq!(output.to_vec().unwrap(), [8.0; 4]);
     }
 }

@@ -113,7 +113,7 @@ fn a_kernel_whose_memory_is_all_behind_the_grid_before_it_may_start_early() {
         // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION is 6.
         let early = |line: &str| line.contains("attribute 6 = [1,");
         assert!(!early(launches[0]) && early(launches[1]), "{log:#?}");
-        stream.synchronize().unwrap();
+        drop(stream.synchronize().unwrap());
         assert_eq!(c.to_vec().unwrap(), [6.0, 12.0, 18.0]);
     });
 }
@@ -141,7 +141,7 @@ fn n32_a_stream_may_be_dropped_while_it_writes() {
         assert_eq!((count(&log, "4 waits for"), count(&log, "free on 4")), (1, 1), "{log:#?}");
         let log = asked(|| drop(copy));
         assert_eq!((count(&log, "waits for"), count(&log, "free on 3")), (0, 1), "{log:#?}");
-        reader.synchronize().unwrap();
+        drop(reader.synchronize().unwrap());
         assert_eq!(violations(), "");
     });
 }
@@ -164,7 +164,7 @@ fn n32_freeing_on_a_stream_waits_for_everyone() {
         // So is a buffer that the host has made; the wait for its user is one that the stream has done.
         let log = asked(|| s3.free(out).unwrap());
         assert_eq!((count(&log, "free on 4"), count(&log, "waits for")), (1, 0), "{log:#?}");
-        s3.synchronize().unwrap();
+        drop(s3.synchronize().unwrap());
         assert_eq!(violations(), "");
     });
 }
@@ -311,7 +311,7 @@ fn a_graph_waits_for_what_its_capture_touched() {
         drop(graph);
         drop(buffer(&device));
         assert_eq!(allocations(), before - 1);
-        stream.synchronize().unwrap();
+        drop(stream.synchronize().unwrap());
         assert_eq!(violations(), "");
     });
 }
@@ -457,7 +457,7 @@ fn a_launch_that_waits_comes_after_what_its_buffers_say() {
         beside.fill(&mut other, 0).unwrap();
         let log = asked(|| {
             let call = scale(input.as_arg(), output.as_arg_mut(), 2.0);
-            device.launch(&module, 1, call).unwrap();
+            drop(device.launch(&module, 1, call).unwrap());
         });
         assert_eq!(count(&log, "1 waits for"), 1, "of two streams, one: {log:#?}");
         assert_eq!(count(&log, "synchronize"), 1, "its own event, and nothing else: {log:#?}");

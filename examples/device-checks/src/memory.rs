@@ -76,6 +76,6 @@ pub fn stream_ordered(device: &Device) -> Checked {
         same_elements("moved", &values[..3000], &buffer.to_vec()?)?;
         stream.free(buffer)?;
     }
-    stream.synchronize()?;
+    drop(stream.synchronize()?);
     Ok(())
 }

@@ -149,7 +149,8 @@ pub(crate) trait Queue: Any + Send + Sync {
     unsafe fn wait_foreign(&self, _event: *mut c_void) -> Result<(), Error> {
         Err(Error::ForeignFence)
     }
-    /// What follows waits for this event of another order.
+    /// What follows waits for this event of another order. If that was recorded in a capture, this order joins it until
+    /// it ends.
     fn wait(&self, event: &dyn Event) -> Result<(), Error>;
     /// The event behind everything so far.
     fn record(&self) -> Result<Arc<dyn Event>, Error>;
@@ -160,11 +161,20 @@ pub(crate) trait Queue: Any + Send + Sync {
 
     /// What follows is put down and not done.
     fn begin_capture(&self) -> Result<(), Error>;
-    /// What was put down.
+    /// What was put down, by all orders that have joined. They have left the capture when this returns, whatever it
+    /// says.
     fn end_capture(&self) -> Result<Box<dyn Captured>, Error>;
-    fn launch_graph(&self, graph: &dyn Captured) -> Result<(), Error>;
+    /// What was captured, so that it can be launched.
+    fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error>;
+    /// Puts what was captured in the place of what was launched so far; `false` if it has another shape.
+    fn update(
+        &self,
+        executable: &mut dyn Executable,
+        captured: &dyn Captured,
+    ) -> Result<bool, Error>;
+    fn launch_graph(&self, graph: &dyn Executable) -> Result<(), Error>;
     /// Prepares the device for launches of the graph.
-    fn upload_graph(&self, graph: &dyn Captured) -> Result<(), Error>;
+    fn upload_graph(&self, graph: &dyn Executable) -> Result<(), Error>;
 }
 
 /// A thread that is prepared for calls. Dropped, it is as it was.
@@ -221,6 +231,9 @@ pub(crate) trait Report {
 /// Work that was captured.
 pub(crate) trait Captured: Any + Send + Sync {}
 
+/// Captured work, ready to be launched.
+pub(crate) trait Executable: Any + Send + Sync {}
+
 /// Host memory that copies read or write while the host goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostAddress(pub *mut u8);
@@ -233,4 +246,9 @@ unsafe impl Sync for HostAddress {}
 /// This implementation's own type behind one of the traits; the error of a caller that mixes devices.
 pub(crate) fn own<T: 'static>(what: &dyn Any) -> Result<&T, Error> {
     what.downcast_ref().ok_or(Error::ForeignFence)
+}
+
+/// The same, to change.
+pub(crate) fn own_mut<T: 'static>(what: &mut dyn Any) -> Result<&mut T, Error> {
+    what.downcast_mut().ok_or(Error::ForeignFence)
 }

@@ -37,6 +37,17 @@ pub enum Op {
     Host(Host, usize),
 }
 
+/// Where an event was recorded.
+#[derive(Clone, Copy)]
+pub enum Place {
+    At(usize, u64),
+    /// In which capture, on which stream, behind how many pieces of it.
+    Captured(u64, usize, usize),
+}
+
+/// What was captured: of each stream its pieces, the first stream first. Waits are for streams and places of the capture.
+pub type Graph = Vec<(usize, Vec<Op>)>;
+
 #[derive(Default)]
 pub struct Line {
     ops: VecDeque<Op>,
@@ -67,14 +78,16 @@ struct Block {
 #[derive(Default)]
 pub struct Machine {
     pub lines: BTreeMap<usize, Line>,
-    /// Where each event was recorded last; `None` inside a capture.
-    pub events: HashMap<usize, Option<(usize, u64)>>,
+    /// Where each event was recorded last.
+    pub events: HashMap<usize, Place>,
     blocks: HashMap<u64, Block>,
     /// Which allocation the host means by an address.
     at: BTreeMap<u64, u64>,
     next_block: u64,
-    pub graphs: HashMap<usize, Vec<Op>>,
+    pub graphs: HashMap<usize, Graph>,
     pub next_graph: usize,
+    pub next_capture: u64,
+    next_branch: usize,
     /// Of the choice what is done early; 0 for nothing.
     pub random: u64,
     pub violations: Vec<String>,
@@ -234,6 +247,37 @@ impl Machine {
         self.stir();
     }
 
+    /// Work of a graph: a line of its own for each stream but the first, which is this one.
+    pub fn launch(&mut self, stream: usize, graph: Graph) {
+        // Streams and events are smaller numbers.
+        const BRANCHES: usize = 1 << 40;
+        let lines: Vec<(usize, u64)> = (0..graph.len())
+            .map(|branch| match branch {
+                0 => (stream, self.line(stream).given),
+                _ => {
+                    self.next_branch += 1;
+                    (BRANCHES + self.next_branch, 0)
+                }
+            })
+            .collect();
+        let numbers: Vec<usize> = graph.iter().map(|(number, _)| *number).collect();
+        for (branch, (_, ops)) in graph.into_iter().enumerate() {
+            let place = |number, place| {
+                let (line, base) = lines[numbers.iter().position(|n| *n == number).unwrap()];
+                Op::Wait(line, base + place)
+            };
+            let ops = ops.into_iter().map(|op| match op {
+                Op::Wait(number, at) => place(number, at),
+                op => op,
+            });
+            let line = self.line(lines[branch].0);
+            line.given += ops.len() as u64;
+            line.ops.extend(ops);
+            line.retired |= branch > 0;
+        }
+        self.stir();
+    }
+
     /// Does what the stream was given up to that place, and what it has to wait for.
     pub fn run_to(&mut self, stream: usize, place: u64) {
         while LOST.load(std::sync::atomic::Ordering::Relaxed) == 0 {
@@ -336,7 +380,7 @@ impl Machine {
     /// Whether the event's place has been reached.
     pub fn reached(&self, event: usize) -> bool {
         match self.events.get(&event) {
-            Some(Some((stream, place))) => {
+            Some(Place::At(stream, place)) => {
                 self.lines.get(stream).is_none_or(|line| line.done >= *place)
             }
             // An event that was never recorded counts as complete (`cuEventQuery`).

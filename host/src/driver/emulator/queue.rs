@@ -1,5 +1,6 @@
 //! An order of work of an emulator, and the places in it.
 
+use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -7,9 +8,10 @@ use baton::launch::Call;
 
 use super::code::{EmulatedKernel, description};
 use super::shared::Shared;
-use super::streams::{Callback, Cell, Entries, Entry, Slot, Work};
+use super::streams::{Callback, Cell, Entries, Entry, Piece, Place, Put, Slot, Work};
 use crate::driver::{
-    ALIGNMENT, Captured, Event, HostAddress, Kernel, Queue, Report, Rows, Want, own,
+    ALIGNMENT, Captured, Event, Executable, HostAddress, Kernel, Queue, Report, Rows, Want, own,
+    own_mut,
 };
 use crate::error::Error;
 use crate::grid::Grid;
@@ -29,6 +31,8 @@ pub(super) struct EmulatorQueue {
 struct Completion {
     cell: Arc<Cell>,
     shared: Arc<Shared>,
+    /// Where in which capture it is, if it is in one, and then it is never signalled.
+    captured: Option<(u64, Place)>,
 }
 
 impl Event for Completion {
@@ -99,7 +103,7 @@ impl EmulatorQueue {
 
     fn push(&self, work: Work) -> Result<(), Error> {
         self.with(|entries| match &mut entries.capture {
-            Some(captured) => captured.push(work),
+            Some(put) => put.pieces.push(Piece::Work(work)),
             None => entries.waiting.push_back(Entry::Work(work)),
         });
         Ok(())
@@ -179,15 +183,35 @@ impl Queue for EmulatorQueue {
             return Err(Error::ForeignFence);
         }
         let cell = Arc::clone(&completion.cell);
-        self.with(|entries| entries.waiting.push_back(Entry::Wait(cell)));
-        Ok(())
+        self.with(|entries| match (completion.captured, &mut entries.capture) {
+            (None, None) => {
+                entries.waiting.push_back(Entry::Wait(cell));
+                Ok(())
+            }
+            (Some((of, place)), capture @ None) => {
+                *capture = Some(Put { of, pieces: vec![Piece::Behind(place)] });
+                Ok(())
+            }
+            (Some((of, place)), Some(put)) if put.of == of => {
+                put.pieces.push(Piece::Behind(place));
+                Ok(())
+            }
+            // What is captured waits for what is captured with it, as on a GPU.
+            (_, Some(_)) => Err(Error::ForeignFence),
+        })
     }
 
     fn record(&self) -> Result<Arc<dyn Event>, Error> {
         let cell = Arc::new(Cell::new());
-        let recorded = Arc::clone(&cell);
-        self.with(|entries| entries.waiting.push_back(Entry::Record(recorded)));
-        Ok(Arc::new(Completion { cell, shared: Arc::clone(&self.shared) }))
+        let order = self.id;
+        let captured = self.with(|entries| match &entries.capture {
+            Some(put) => Some((put.of, Place { order, pieces: put.pieces.len() })),
+            None => {
+                entries.waiting.push_back(Entry::Record(Arc::clone(&cell)));
+                None
+            }
+        });
+        Ok(Arc::new(Completion { cell, shared: Arc::clone(&self.shared), captured }))
     }
 
     fn drain(&self) -> Result<(), Error> {
@@ -203,22 +227,39 @@ impl Queue for EmulatorQueue {
     }
 
     fn begin_capture(&self) -> Result<(), Error> {
-        self.with(|entries| entries.capture = Some(Vec::new()));
+        let of = self.shared.state().streams.capture_number();
+        self.with(|entries| entries.capture = Some(Put { of, pieces: Vec::new() }));
         Ok(())
     }
 
     fn end_capture(&self) -> Result<Box<dyn Captured>, Error> {
-        let works = self.with(|entries| entries.capture.take()).unwrap_or_default();
-        Ok(Box::new(Recording(works)))
+        Ok(Box::new(Recording(self.shared.state().streams.end_capture(self.id))))
     }
 
-    fn launch_graph(&self, graph: &dyn Captured) -> Result<(), Error> {
-        let Recording(works) = own(graph)?;
-        self.with(|entries| entries.waiting.extend(works.iter().cloned().map(Entry::Work)));
+    fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error> {
+        Ok(Box::new(own::<Recording>(captured)?.clone()))
+    }
+
+    fn update(
+        &self,
+        executable: &mut dyn Executable,
+        captured: &dyn Captured,
+    ) -> Result<bool, Error> {
+        let (old, new): (&mut Recording, &Recording) = (own_mut(executable)?, own(captured)?);
+        let same = old.shape() == new.shape();
+        if same {
+            old.clone_from(new);
+        }
+        Ok(same)
+    }
+
+    fn launch_graph(&self, graph: &dyn Executable) -> Result<(), Error> {
+        let Recording(orders) = own(graph)?;
+        self.shared.state().streams.launch_graph(self.id, orders);
         Ok(())
     }
 
-    fn upload_graph(&self, graph: &dyn Captured) -> Result<(), Error> {
+    fn upload_graph(&self, graph: &dyn Executable) -> Result<(), Error> {
         own::<Recording>(graph).map(drop)
     }
 }
@@ -231,7 +272,25 @@ impl Drop for EmulatorQueue {
     }
 }
 
-/// A captured sequence of work.
-struct Recording(Vec<Work>);
+/// What was captured: the pieces of each order, that of the capture itself first.
+#[derive(Clone)]
+struct Recording(Vec<(u64, Vec<Piece>)>);
 
 impl Captured for Recording {}
+impl Executable for Recording {}
+
+impl Recording {
+    /// What must be the same for an update in place, as on a GPU: the kinds of work, and what waits for what.
+    fn shape(
+        &self,
+    ) -> Vec<Vec<(Discriminant<Piece>, Option<Discriminant<Work>>, Option<(usize, usize)>)>> {
+        let number = |order| self.0.iter().position(|(id, _)| *id == order).unwrap_or(usize::MAX);
+        let piece = |piece: &Piece| match piece {
+            Piece::Work(work) => (discriminant(piece), Some(discriminant(work)), None),
+            Piece::Behind(Place { order, pieces }) => {
+                (discriminant(piece), None, Some((number(*order), *pieces)))
+            }
+        };
+        self.0.iter().map(|(_, pieces)| pieces.iter().map(piece).collect()).collect()
+    }
+}

@@ -37,6 +37,29 @@ pub(super) enum Work {
     Free(u64),
 }
 
+/// What one order of a capture has put down.
+#[derive(Clone)]
+pub(super) struct Put {
+    /// The capture's number.
+    pub(super) of: u64,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A piece of a captured order.
+#[derive(Clone)]
+pub(super) enum Piece {
+    Work(Work),
+    /// Goes on when another order of the capture has done so many pieces.
+    Behind(Place),
+}
+
+/// A place in a capture: behind so many pieces of one of its orders.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) order: u64,
+    pub(super) pieces: usize,
+}
+
 pub(super) enum Entry {
     Work(Work),
     Callback(Callback),
@@ -66,8 +89,10 @@ pub(super) struct Entries {
     /// Whether a failure ends with the next fence.
     isolated: bool,
     /// What is put down instead of being done.
-    pub(super) capture: Option<Vec<Work>>,
+    pub(super) capture: Option<Put>,
     pub(super) reports: StreamReport,
+    /// The order whose reports they are, of a branch of a graph.
+    reports_to: Option<u64>,
     /// A callback of it is running.
     calling: bool,
     /// Its stream is gone.
@@ -107,6 +132,54 @@ impl Streams {
         let entries = Entries { isolated: want.isolated, ..Entries::default() };
         self.queues.insert(self.next_id, entries);
         self.next_id
+    }
+
+    /// A number for a capture.
+    pub(super) fn capture_number(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// The capture of this order and those that have joined, with the first order first; all of them have left it.
+    pub(super) fn end_capture(&mut self, first: u64) -> Vec<(u64, Vec<Piece>)> {
+        let taken = self.queues.get_mut(&first).and_then(|entries| entries.capture.take());
+        let Some(Put { of, pieces }) = taken else { return Vec::new() };
+        let mut orders = vec![(first, pieces)];
+        for (id, entries) in &mut self.queues {
+            if let Some(put) = entries.capture.take_if(|put| put.of == of) {
+                orders.push((*id, put.pieces));
+            }
+        }
+        orders
+    }
+
+    /// Gives the pieces of a capture to an order; those of other orders than the first are done beside.
+    pub(super) fn launch_graph(&mut self, order: u64, graph: &[(u64, Vec<Piece>)]) {
+        let waits = graph.iter().flat_map(|(_, pieces)| pieces).filter_map(|piece| match piece {
+            Piece::Behind(place) => Some((*place, Arc::<Cell>::default())),
+            Piece::Work(_) => None,
+        });
+        let cells: BTreeMap<Place, Arc<Cell>> = waits.collect();
+        for (index, (id, pieces)) in graph.iter().enumerate() {
+            let mut entries = Vec::new();
+            for at in 0..=pieces.len() {
+                let cell = cells.get(&Place { order: *id, pieces: at });
+                entries.extend(cell.map(|cell| Entry::Record(Arc::clone(cell))));
+                entries.extend(pieces.get(at).and_then(|piece| match piece {
+                    Piece::Work(work) => Some(Entry::Work(work.clone())),
+                    Piece::Behind(place) => cells.get(place).cloned().map(Entry::Wait),
+                }));
+            }
+            let to = match index {
+                0 => order,
+                _ => self.open(Want::default()),
+            };
+            let there = self.queues.entry(to).or_default();
+            there.waiting.extend(entries);
+            if index > 0 {
+                (there.reports_to, there.closed) = (Some(order), true);
+            }
+        }
     }
 
     /// The next stream to do something.
@@ -157,6 +230,13 @@ impl Streams {
             Some(Entry::Work(work)) => {
                 if let Err(error) = work.run(machine, &mut entries.reports) {
                     entries.failed.get_or_insert_with(|| Failure::new(error));
+                }
+                if let Some(order) = entries.reports_to {
+                    let reports = std::mem::take(&mut entries.reports);
+                    // Without its stream, nobody asks for them, and hazards are printed.
+                    if let Some(entries) = self.queues.get_mut(&order) {
+                        entries.reports.add(reports);
+                    }
                 }
             }
         }
@@ -223,9 +303,11 @@ impl Work {
             }
             Self::Launch(program, what, None) => {
                 let report = launch(machine, &program, &what)?;
-                *reports.instructions.get_or_insert(0) += report.instructions.unwrap_or(0);
-                reports.output.push_str(&report.output);
-                reports.hazards.extend(report.hazards);
+                reports.add(StreamReport {
+                    instructions: report.instructions,
+                    output: report.output,
+                    hazards: report.hazards,
+                });
                 Ok(())
             }
             Self::Copy(Rows { from, from_pitch, to, to_pitch, width, height }) => {

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use cudarc::driver::sys::{
     self, CUDA_MEMCPY2D, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph,
-    CUgraphExec, CUlaunchConfig, CUmodule, CUstream, CUtensorMap,
+    CUgraphExec, CUgraphExecUpdateResultInfo, CUlaunchConfig, CUmodule, CUstream, CUtensorMap,
 };
 
 use super::result::Code;
@@ -100,6 +100,7 @@ functions! {
     cuGraphDestroy(graph: CUgraph);
     cuGraphLaunch(exec: CUgraphExec, stream: CUstream);
     cuGraphUpload(exec: CUgraphExec, stream: CUstream);
+    cuGraphExecUpdate_v2(exec: CUgraphExec, graph: CUgraph, info: *mut CUgraphExecUpdateResultInfo);
     cuGraphExecDestroy(exec: CUgraphExec);
     cuMemAllocAsync(address: *mut CUdeviceptr, bytes: usize, stream: CUstream);
     cuMemFreeAsync(address: CUdeviceptr, stream: CUstream);
