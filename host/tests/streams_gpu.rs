@@ -491,3 +491,36 @@ fn memory_that_a_stream_does_not_get_is_an_error() {
         assert_eq!(count(&log, "3 waits for"), 1, "{log:#?}");
     });
 }
+
+#[test]
+fn priorities_are_the_nearest_that_the_driver_has() {
+    with(Driver::StandIn, &[], "priorities_are_the_nearest_that_the_driver_has", || {
+        let device = Device::gpu(0).unwrap();
+        // The stand-in has 0 to -5, and in the driver's words the smaller number goes first.
+        let cases = [
+            (0, ""),
+            (1, " of priority -1"),
+            (5, " of priority -5"),
+            (99, " of priority -5"),
+            (i32::MAX, " of priority -5"),
+            (-3, ""),
+            (i32::MIN, ""),
+        ];
+        let (mut data, mut streams) = (buffer(&device), Vec::new());
+        for (index, (wanted, expected)) in cases.into_iter().enumerate() {
+            let mut stream = None;
+            let log = asked(|| stream = Some(device.stream_of_priority(wanted).unwrap()));
+            assert_eq!(log, [format!("create stream {}{expected}", index + 2)]);
+            // What is first by its buffers is first, whatever the priority.
+            let stream = stream.unwrap();
+            let log = asked(|| drop(stream.fill(&mut data, 0).unwrap()));
+            assert_eq!(waits(&log).len(), streams.len(), "{log:#?}");
+            streams.push(stream);
+        }
+        fail("cuCtxGetStreamPriorityRange:1");
+        let error = device.stream_of_priority(1).map(drop).unwrap_err();
+        assert!(error.to_string().contains("making a stream of Stand-in 0"), "{error}");
+        // The usual one needs no range.
+        device.stream().unwrap();
+    });
+}
