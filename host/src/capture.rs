@@ -135,6 +135,9 @@ impl<'s> Going<'s> {
     /// Puts a piece of work down on one of the streams, behind what the others have done to the same resources.
     fn put(&self, lane: &Lane, operation: Operation<'_>) -> Result<(), Error> {
         let Operation { touched, label, work } = operation;
+        if touched.iter().any(|(resource, _)| resource.is_managed()) {
+            return Err(Error::ManagedInGraph { doing: label.into_owned() });
+        }
         // From before the first part on: of work whose later part is refused, the earlier ones stay.
         self.touched.borrow_mut().extend(touched.iter().cloned());
         if !self.has_branches() {

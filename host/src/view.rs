@@ -69,7 +69,7 @@ pub trait Writable: Readable {
     fn view_mut(&mut self) -> ViewMut<'_, Self::Value>;
 }
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
 

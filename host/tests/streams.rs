@@ -355,16 +355,14 @@ fn foreign_and_unfitting_buffers_are_refused() {
     let stream = here.stream().unwrap();
     let (mut ours, mut theirs) = (ones(&here), ones(&there));
     assert!(matches!(stream.fill(&mut theirs, 0), Err(Error::ForeignBuffer { .. })));
-    assert!(matches!(stream.copy(&theirs, &mut ours), Err(Error::ForeignBuffer { .. })));
+    let (from, mut to) = (ones(&there), ones(&device()));
+    assert!(matches!(stream.copy(&from, &mut to), Err(Error::ForeignBuffer { .. })));
     assert!(matches!(stream.resize(&mut theirs, 1), Err(Error::ForeignBuffer { .. })));
     assert!(matches!(stream.free(theirs), Err(Error::ForeignBuffer { .. })));
     let theirs = ones(&there);
     let refused = stream.launch(&module, 1, scale, (read(&theirs), write(&mut ours), 1.0));
     let Err(Error::BadLaunch { problem, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!(problem, BadLaunch::ForeignMemory { parameter: 0 });
-    let fence = there.stream().unwrap().record().unwrap();
-    assert!(matches!(stream.wait_for(&fence), Err(Error::ForeignFence)));
-
     let mut short = Buffer::<f32>::zeroed(&here, 3).unwrap();
     assert!(matches!(stream.copy(&ours, &mut short), Err(Error::BufferLengths { from: 4, to: 3 })));
     let empty = Buffer::<f32>::zeroed(&here, 0).unwrap();

@@ -59,6 +59,16 @@ pub(crate) trait Driver: Any + Send + Sync {
     /// Gives it back. Nothing uses it any more, and it has that many bytes.
     fn free_host(&self, host: HostAddress, bytes: usize);
 
+    /// Memory that the device reaches by the one address and the host by the other; no streams' copies are needed between
+    /// the two.
+    fn alloc_managed(&self, bytes: usize) -> Result<(u64, HostAddress), Error>;
+    /// Gives it back. Nothing uses it any more, and it has that many bytes.
+    fn free_managed(&self, address: u64, host: HostAddress, bytes: usize);
+    /// What the device has written there is what the host finds from here on. No work uses it.
+    fn host_sees(&self, _address: u64, _host: HostAddress, _bytes: usize) {}
+    /// What the host has written there is what the device finds from here on. No work uses it.
+    fn device_sees(&self, _address: u64, _host: HostAddress, _bytes: usize) {}
+
     fn encode(&self, map: &TensorMapDesc) -> Result<EncodedTensorMap, String>;
     /// Seeds the schedule of what is launched next, where there is one.
     fn set_seed(&self, _seed: u64) {}
@@ -131,6 +141,13 @@ pub(crate) trait Queue: Any + Send + Sync {
     ) -> Result<Box<dyn Report>, Error>;
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), Error>;
     fn copy_rows(&self, rows: Rows) -> Result<(), Error>;
+    /// Copies from one device's memory to another's, both of this kind; one of them is this order's own.
+    fn copy_between(
+        &self,
+        from: (&dyn Driver, u64),
+        to: (&dyn Driver, u64),
+        bytes: usize,
+    ) -> Result<(), Error>;
     fn upload(&self, from: HostAddress, to: u64, bytes: usize) -> Result<(), Error>;
     fn download(&self, from: u64, to: HostAddress, bytes: usize) -> Result<(), Error>;
     fn fill(&self, address: u64, bytes: usize, byte: u8) -> Result<(), Error>;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::model::memory;
-use crate::{INVALID_VALUE, NOT_FOUND, give, in_context, log, unsafe_in_context, wish};
+use crate::{INVALID_VALUE, NOT_FOUND, give, in_context_of, log, unsafe_in_context, wish};
 
 /// Takes PTX, and machine code that begins with `good`; of other code it says why not.
 #[unsafe(no_mangle)]
@@ -182,7 +182,8 @@ unsafe extern "C" fn cuLaunchKernelEx(
     params: *const *const u8,
     _extra: *mut *mut c_void,
 ) -> c_uint {
-    in_context("cuLaunchKernelEx", || {
+    let stream = unsafe { (*config).stream.addr() };
+    in_context_of("cuLaunchKernelEx", &[stream], || {
         let config = unsafe { &*config };
         let attributes: Vec<_> = (0..config.attribute_count as usize)
             .map(|index| unsafe { &*config.attributes.add(index) })
@@ -246,7 +247,7 @@ unsafe extern "C" fn cuLaunchKernel(
     params: *const *const u8,
     _extra: *mut *mut c_void,
 ) -> c_uint {
-    in_context("cuLaunchKernel", || {
+    in_context_of("cuLaunchKernel", &[stream.addr()], || {
         let word = |param: usize| unsafe { (*params.add(param)).cast::<u64>().read_unaligned() };
         let half = |param: usize| unsafe { (*params.add(param)).cast::<u32>().read_unaligned() };
         let what = if std::ptr::eq(function, &ADD) {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::ThreadId;
 
 use crate::captures::Capture;
-use crate::{LOST, log};
+use crate::{CURRENT, LOST, log};
 
 /// What fresh memory is full of, and memory that was freed: nothing can be relied on (*Pool*: "the contents
 /// are undefined").
@@ -73,10 +73,14 @@ struct Block {
     /// Whether it was given back, and in the order of which stream.
     given_back: Option<usize>,
     host: bool,
+    /// The context of its device; 0 where all may use it: page-locked memory, in the unified address space.
+    context: usize,
 }
 
 #[derive(Default)]
 pub struct Machine {
+    /// The context of each stream and event that was made.
+    pub contexts: HashMap<usize, usize>,
     pub lines: BTreeMap<usize, Line>,
     /// Where each event was recorded last.
     pub events: HashMap<usize, Place>,
@@ -135,8 +139,9 @@ impl Machine {
         self.violations.push(what);
     }
 
-    /// The allocation that has these bytes, as the host means it now.
-    pub fn meant(&mut self, address: u64, bytes: usize) -> Vec<u64> {
+    /// The allocation that has these bytes, as the host means it now, which is to be that context's: without peer access,
+    /// a device reaches its own (`cuCtxEnablePeerAccess`).
+    pub fn meant(&mut self, address: u64, bytes: usize, context: Option<usize>) -> Vec<u64> {
         if bytes == 0 {
             return Vec::new();
         }
@@ -150,7 +155,13 @@ impl Machine {
                 self.violated(format!("work on memory that was given back before ({address:#x})"));
                 Vec::new()
             }
-            Some(id) => vec![id],
+            Some(id) => {
+                let of = self.blocks[&id].context;
+                if let Some(context) = context.filter(|context| of != 0 && of != *context) {
+                    self.violated(format!("work of context {context:#x} on memory of {of:#x}"));
+                }
+                vec![id]
+            }
             None => {
                 self.violated(format!(
                     "work on {bytes} bytes at {address:#x}, which are no allocation"
@@ -171,6 +182,7 @@ impl Machine {
 
     /// Memory in a stream's order, or at once.
     pub fn allocate(&mut self, bytes: usize, stream: Option<usize>, host: bool) -> u64 {
+        let context = if host { 0 } else { CURRENT.get().addr() };
         let layout = Layout::from_size_align(bytes, 256).unwrap();
         // Memory is used again as soon as the rules permit: freed before in this stream's order, or freed
         // altogether (*Pool*, "reuse").
@@ -178,7 +190,7 @@ impl Machine {
             let block = &self.blocks[id];
             let freed =
                 block.state == State::Gone || (stream.is_some() && block.given_back == stream);
-            (block.layout == layout && block.given_back.is_some() && freed && block.host == host)
+            (block.layout == layout && block.given_back.is_some() && freed && block.host == host && block.context == context)
                 .then_some(*base)
         });
         let base = spare.unwrap_or_else(|| unsafe { alloc(layout) }.expose_provenance() as u64);
@@ -186,7 +198,7 @@ impl Machine {
         self.next_block += 1;
         let id = self.next_block;
         let state = if stream.is_some() { State::Coming } else { State::There };
-        self.blocks.insert(id, Block { base, layout, state, given_back: None, host });
+        self.blocks.insert(id, Block { base, layout, state, given_back: None, host, context });
         // What is gone and has been replaced is remembered no longer.
         if let Some(old) = self.at.insert(base, id)
             && self.blocks[&old].state == State::Gone

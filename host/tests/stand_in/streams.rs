@@ -7,11 +7,22 @@ use std::sync::atomic::Ordering;
 use crate::captures::{CAPTURED_EVENT, UNSUPPORTED, wait_for};
 use crate::model::{Graph, Host, Op, Place, machine};
 use crate::{
-    COMPLETE, EVENTS, INVALID_VALUE, LOST, NOT_READY, STREAMS, finish, in_context, log, unsafe_in_context,
+    COMPLETE, CURRENT, EVENTS, INVALID_VALUE, LOST, NOT_READY, STREAMS, finish, in_context,
+    in_context_of, log, unsafe_in_context,
 };
 
 /// Handles are numbers; a timer's are larger than all others.
 const TIMER: usize = 1 << 20;
+
+/// So that an event's number is no stream's where both are looked up.
+fn event_of(event: *mut c_void) -> usize {
+    event.addr() | 1 << 30
+}
+
+/// The handle belongs to the current context.
+fn made(handle: usize) {
+    machine().contexts.insert(handle, CURRENT.get().addr());
+}
 
 pub fn handle(number: usize) -> *mut c_void {
     std::ptr::without_provenance_mut(number)
@@ -28,13 +39,14 @@ unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -> c_
             log(format!("create event {number}"));
             unsafe { *event = handle(number) };
         }
+        made(event_of(unsafe { *event }));
         0
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) -> c_uint {
-    in_context("cuEventRecord", || {
+    in_context_of("cuEventRecord", &[event_of(event), stream.addr()], || {
         if event.addr() < TIMER {
             log(format!("record {} on {}", event.addr(), stream.addr()));
         }
@@ -95,6 +107,7 @@ unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint) -> 
         let number = STREAMS.fetch_add(1, Ordering::Relaxed) + 1;
         log(format!("create stream {number}"));
         unsafe { *stream = handle(number) };
+        made(number);
         0
     })
 }
@@ -114,6 +127,7 @@ unsafe extern "C" fn cuStreamCreateWithPriority(
             _ => log(format!("create stream {number} of priority {priority}")),
         }
         unsafe { *stream = handle(number) };
+        made(number);
         0
     })
 }

@@ -1,25 +1,24 @@
 //! An order of work of an emulator, and the places in it.
 
-use std::mem::{Discriminant, discriminant};
+use std::mem::discriminant;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use baton::launch::Call;
 
 use super::code::{EmulatedKernel, description};
-use super::shared::Shared;
-use super::streams::{Callback, Cell, Entries, Entry, Piece, Place, Put, Slot, Work};
+use super::shared::{Emulator, Shared};
+use super::streams::{
+    Between, Callback, Cell, Entries, Entry, Other, Piece, Place, Put, Side, Slot, Stepped, Work,
+};
 use crate::driver::{
-    ALIGNMENT, Captured, Event, Executable, HostAddress, Kernel, Queue, Report, Rows, Want, own,
+    Captured, Driver, Event, Executable, HostAddress, Kernel, Queue, Report, Rows, Want, own,
     own_mut,
 };
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::report::{LaunchReport, StreamReport};
 use crate::reservation::{Failure, Status};
-
-/// What the emulator is called.
-pub(crate) const NAME: &str = "baton emulator";
 
 /// An order of work of an emulator.
 pub(super) struct EmulatorQueue {
@@ -61,13 +60,14 @@ impl Event for Completion {
             if status.is_signaled() || deadline.is_some_and(|at| at <= Instant::now()) {
                 return Ok(status);
             }
-            if !stepped {
+            match stepped {
+                Stepped::Did => {}
                 // Another thread may be doing the piece that this waits for.
-                if self.shared.state().streams.is_calling() {
-                    std::thread::yield_now();
-                    continue;
+                Stepped::Busy => std::thread::yield_now(),
+                Stepped::Nothing => {
+                    let said = "the emulator has no work left that could signal this";
+                    return Err(Failure::new(said));
                 }
-                return Err(Failure::new("the emulator has no work left that could signal this"));
             }
         }
     }
@@ -147,6 +147,26 @@ impl Queue for EmulatorQueue {
         self.push(Work::Copy(rows))
     }
 
+    fn copy_between(
+        &self,
+        (from, source): (&dyn Driver, u64),
+        (to, destination): (&dyn Driver, u64),
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let side = |driver: &dyn Driver, address| {
+            let there = &own::<Emulator>(driver)?.shared;
+            Ok::<_, Error>(match Arc::ptr_eq(there, &self.shared) {
+                true => Side::Here(address),
+                false => {
+                    let there: Arc<Shared> = Arc::clone(there);
+                    Side::There(there, address)
+                }
+            })
+        };
+        let (from, to) = (side(from, source)?, side(to, destination)?);
+        self.push(Work::Between(Between { from, to, bytes }))
+    }
+
     fn upload(&self, from: HostAddress, to: u64, bytes: usize) -> Result<(), Error> {
         self.push(Work::Upload { from, to, bytes })
     }
@@ -160,12 +180,7 @@ impl Queue for EmulatorQueue {
     }
 
     fn alloc(&self, bytes: usize) -> Result<u64, Error> {
-        let room = self.shared.state().machine.alloc((bytes as u64).max(1), ALIGNMENT);
-        room.map_err(|error| Error::OutOfMemory {
-            bytes: bytes as u64,
-            device: NAME.into(),
-            reason: error.to_string(),
-        })
+        self.shared.alloc(bytes)
     }
 
     fn free(&self, address: u64) -> Result<(), Error> {
@@ -179,13 +194,15 @@ impl Queue for EmulatorQueue {
 
     fn wait(&self, event: &dyn Event) -> Result<(), Error> {
         let completion: &Completion = own(event)?;
-        if !Arc::ptr_eq(&completion.shared, &self.shared) {
+        let is_own = Arc::ptr_eq(&completion.shared, &self.shared);
+        if !is_own && completion.captured.is_some() {
             return Err(Error::ForeignFence);
         }
+        let other = (!is_own).then(|| Arc::clone(&completion.shared) as Arc<dyn Other>);
         let cell = Arc::clone(&completion.cell);
         self.with(|entries| match (completion.captured, &mut entries.capture) {
             (None, None) => {
-                entries.waiting.push_back(Entry::Wait(cell));
+                entries.waiting.push_back(Entry::Wait(cell, other));
                 Ok(())
             }
             (Some((of, place)), capture @ None) => {
@@ -217,7 +234,9 @@ impl Queue for EmulatorQueue {
     fn drain(&self) -> Result<(), Error> {
         // A stream waits only for what was recorded before, so there is always a next piece.
         while self.with(|entries| !entries.waiting.is_empty()) {
-            self.shared.step();
+            if self.shared.step() != Stepped::Did {
+                std::thread::yield_now();
+            }
         }
         Ok(())
     }
@@ -246,7 +265,7 @@ impl Queue for EmulatorQueue {
         captured: &dyn Captured,
     ) -> Result<bool, Error> {
         let (old, new): (&mut Recording, &Recording) = (own_mut(executable)?, own(captured)?);
-        let same = old.shape() == new.shape();
+        let same = new.has_shape_of(old);
         if same {
             old.clone_from(new);
         }
@@ -280,17 +299,18 @@ impl Captured for Recording {}
 impl Executable for Recording {}
 
 impl Recording {
-    /// What must be the same for an update in place, as on a GPU: the kinds of work, and what waits for what.
-    fn shape(
-        &self,
-    ) -> Vec<Vec<(Discriminant<Piece>, Option<Discriminant<Work>>, Option<(usize, usize)>)>> {
-        let number = |order| self.0.iter().position(|(id, _)| *id == order).unwrap_or(usize::MAX);
-        let piece = |piece: &Piece| match piece {
-            Piece::Work(work) => (discriminant(piece), Some(discriminant(work)), None),
-            Piece::Behind(Place { order, pieces }) => {
-                (discriminant(piece), None, Some((number(*order), *pieces)))
+    /// Whether it can take the other's place, as on a GPU: with the same kinds of work, and the same waits for each other.
+    fn has_shape_of(&self, other: &Self) -> bool {
+        let number = |of: &Self, order| of.0.iter().position(|(id, _)| *id == order);
+        let same = |(a, b): (&Piece, &Piece)| match (a, b) {
+            (Piece::Work(a), Piece::Work(b)) => discriminant(a) == discriminant(b),
+            (Piece::Behind(a), Piece::Behind(b)) => {
+                a.pieces == b.pieces && number(self, a.order) == number(other, b.order)
             }
+            _ => false,
         };
-        self.0.iter().map(|(_, pieces)| pieces.iter().map(piece).collect()).collect()
+        let mut orders = self.0.iter().zip(&other.0);
+        self.0.len() == other.0.len()
+            && orders.all(|((_, a), (_, b))| a.len() == b.len() && a.iter().zip(b).all(same))
     }
 }

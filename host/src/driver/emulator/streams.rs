@@ -35,6 +35,55 @@ pub(super) enum Work {
     Download { from: u64, to: HostAddress, bytes: usize },
     Fill { address: u64, bytes: usize, byte: u8 },
     Free(u64),
+    Between(Between),
+}
+
+/// Another emulator, to orders here that wait for it or copy from it or to it.
+pub(super) trait Other: Send + Sync {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), baton_emulator::Error>;
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), baton_emulator::Error>;
+    /// Does one piece of its work, or of what that waits for; those in `asked` have been asked already.
+    fn step_or_others(&self, asked: &mut Vec<*const ()>) -> Stepped;
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stepped {
+    Did,
+    /// Nothing could be done, and another thread is doing something.
+    Busy,
+    /// Nothing can be done.
+    Nothing,
+}
+
+/// A copy of which one side is another emulator's.
+#[derive(Clone)]
+pub(super) struct Between {
+    pub(super) from: Side,
+    pub(super) to: Side,
+    pub(super) bytes: usize,
+}
+
+/// Where: in the machine that does the copy, or in another.
+#[derive(Clone)]
+pub(super) enum Side {
+    Here(u64),
+    There(Arc<dyn Other>, u64),
+}
+
+impl Between {
+    /// Neither machine is locked when this is called, nor both at the same time.
+    pub(super) fn run(self, here: &dyn Other) -> Result<(), baton_emulator::Error> {
+        let mut bytes = vec![0; self.bytes];
+        match &self.from {
+            Side::Here(address) => here.read(*address, &mut bytes)?,
+            Side::There(there, address) => there.read(*address, &mut bytes)?,
+        }
+        match &self.to {
+            Side::Here(address) => here.write(*address, &bytes),
+            Side::There(there, address) => there.write(*address, &bytes),
+        }
+    }
 }
 
 /// What one order of a capture has put down.
@@ -63,8 +112,8 @@ pub(super) struct Place {
 pub(super) enum Entry {
     Work(Work),
     Callback(Callback),
-    /// Goes on when the fence has signalled.
-    Wait(Arc<Cell>),
+    /// Goes on when the fence has signalled, which is another emulator's if one is named.
+    Wait(Arc<Cell>, Option<Arc<dyn Other>>),
     /// Signals the fence.
     Record(Arc<Cell>),
 }
@@ -104,7 +153,7 @@ impl Entries {
         match self.waiting.front() {
             None => false,
             Some(_) if self.calling => false,
-            Some(Entry::Wait(cell)) => cell.get().is_some(),
+            Some(Entry::Wait(cell, _)) => cell.get().is_some(),
             Some(_) => true,
         }
     }
@@ -114,8 +163,14 @@ impl Entries {
 pub(super) enum Step {
     Nothing,
     Done,
-    /// To be called without the emulator's lock, and then [`Streams::called`] with the order's number.
-    Callback((Callback, u64)),
+    /// To be done without the emulator's lock, and then [`Streams::returned`] with the order's number.
+    Outside(Outside, u64),
+}
+
+/// What is done without the emulator's lock.
+pub(super) enum Outside {
+    Callback(Callback),
+    Between(Between),
 }
 
 impl Streams {
@@ -167,7 +222,9 @@ impl Streams {
                 entries.extend(cell.map(|cell| Entry::Record(Arc::clone(cell))));
                 entries.extend(pieces.get(at).and_then(|piece| match piece {
                     Piece::Work(work) => Some(Entry::Work(work.clone())),
-                    Piece::Behind(place) => cells.get(place).cloned().map(Entry::Wait),
+                    Piece::Behind(place) => {
+                        cells.get(place).cloned().map(|cell| Entry::Wait(cell, None))
+                    }
                 }));
             }
             let to = match index {
@@ -206,7 +263,7 @@ impl Streams {
         let Some(entries) = self.queues.get_mut(&id) else { return Step::Nothing };
         match entries.waiting.pop_front() {
             None => {}
-            Some(Entry::Wait(cell)) => {
+            Some(Entry::Wait(cell, _)) => {
                 if let (Some(Err(failure)), None) = (cell.get(), &entries.failed) {
                     entries.failed = Some(failure.clone());
                 }
@@ -222,11 +279,15 @@ impl Streams {
             // A callback is told of no failure, and is not done behind one, as on a GPU.
             Some(Entry::Callback(callback)) if entries.failed.is_none() => {
                 entries.calling = true;
-                return Step::Callback((callback, id));
+                return Step::Outside(Outside::Callback(callback), id);
             }
             Some(Entry::Callback(callback)) => drop(callback),
             // What follows a failure is not done, but memory is given back.
             Some(Entry::Work(work)) if entries.failed.is_some() && !work.is_free() => drop(work),
+            Some(Entry::Work(Work::Between(copy))) => {
+                entries.calling = true;
+                return Step::Outside(Outside::Between(copy), id);
+            }
             Some(Entry::Work(work)) => {
                 if let Err(error) = work.run(machine, &mut entries.reports) {
                     entries.failed.get_or_insert_with(|| Failure::new(error));
@@ -244,16 +305,29 @@ impl Streams {
         Step::Done
     }
 
-    /// A callback has returned.
-    pub(super) fn called(&mut self, id: u64) {
+    /// What was done without the lock has ended.
+    pub(super) fn returned(&mut self, id: u64, ended: Result<(), Failure>) {
         if let Some(entries) = self.queues.get_mut(&id) {
             entries.calling = false;
+            if let Err(failure) = ended {
+                entries.failed.get_or_insert(failure);
+            }
         }
         self.end_if_closed(id);
     }
 
     pub(super) fn is_calling(&self) -> bool {
         self.queues.values().any(|entries| entries.calling)
+    }
+
+    /// The emulators that orders here wait for, before they can do anything else.
+    pub(super) fn others(&self) -> Vec<Arc<dyn Other>> {
+        let waiting = self.queues.values().filter_map(|entries| entries.waiting.front());
+        let others = waiting.filter_map(|entry| match entry {
+            Entry::Wait(cell, other) if cell.get().is_none() => other.clone(),
+            _ => None,
+        });
+        others.collect()
     }
 
     pub(super) fn end_if_closed(&mut self, id: u64) {
@@ -331,6 +405,8 @@ impl Work {
             }
             Self::Fill { address, bytes, byte } => fill(machine, address, bytes as u64, byte),
             Self::Free(address) => machine.free(address),
+            // It is done without this machine's lock.
+            Self::Between(_) => Ok(()),
         }
     }
 }

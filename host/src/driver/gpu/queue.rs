@@ -13,13 +13,13 @@ use std::time::Duration;
 use baton::launch::Call;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUgraph, CUgraphExec, CUmemorytype, CUstream};
 
-use super::context::{Gpu, Handle, locked};
+use super::context::{Gpu, GpuDriver, Handle, locked};
 use super::event::{self, GpuEvent};
 use super::module::GpuKernel;
 use super::result::{Code, Meaning};
 use crate::driver::{
-    Captured, Entered, Event, Executable, HostAddress, Kernel, Queue, Report, Rows, Want, own,
-    own_mut,
+    Captured, Driver, Entered, Event, Executable, HostAddress, Kernel, Queue, Report, Rows, Want,
+    own, own_mut,
 };
 use crate::error::Error;
 use crate::grid::Grid;
@@ -142,6 +142,29 @@ impl Queue for GpuQueue {
         self.on("copying rows", |stream| {
             // SAFETY: as above, for all bytes of the rows, which the caller has compared with the buffers.
             unsafe { self.gpu.api.cuMemcpy2DAsync_v2(&copy, stream) }
+        })
+    }
+
+    fn copy_between(
+        &self,
+        (from, source): (&dyn Driver, u64),
+        (to, destination): (&dyn Driver, u64),
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let (GpuDriver(from), GpuDriver(to)) = (own(from)?, own(to)?);
+        self.on("copying between GPUs", |stream| {
+            // SAFETY: both addresses are of buffers of that many bytes in those contexts, which are not freed before the
+            // fence of this copy has signalled, and keep their contexts.
+            unsafe {
+                self.gpu.api.cuMemcpyPeerAsync(
+                    destination,
+                    to.context(),
+                    source,
+                    from.context(),
+                    bytes,
+                    stream,
+                )
+            }
         })
     }
 
