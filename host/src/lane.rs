@@ -6,9 +6,8 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 
 use crate::capturing;
 use crate::driver::{Captured, Driver, Event, Executable, Queue, Want};
@@ -16,6 +15,8 @@ use crate::error::Error;
 use crate::fence::{Point, Progress, StreamFence};
 use crate::report::StreamReport;
 use crate::reservation::{Access, ContextId, Failure, Fence, Reservation, Status, acquire};
+use crate::sync::{Mutex, MutexGuard};
+use crate::waits::Waits;
 
 /// An order of work.
 pub(crate) struct Lane {
@@ -35,33 +36,6 @@ struct Order {
     progress: Arc<Progress>,
     /// What is given is put down and not done.
     captures: bool,
-}
-
-/// The latest fence of each other order that this one has been told to wait for: what comes later here comes after
-/// it anyway.
-#[derive(Default)]
-struct Waits {
-    latest: HashMap<ContextId, (u64, Weak<Progress>)>,
-    /// How many there may be before those are looked for that are of no use any more.
-    limit: usize,
-}
-
-impl Waits {
-    fn covers(&self, fence: &StreamFence) -> bool {
-        self.latest.get(&fence.context()).is_some_and(|(waited, _)| *waited >= fence.sequence())
-    }
-
-    fn add(&mut self, fence: &StreamFence) {
-        if self.latest.len() >= self.limit {
-            // Nobody asks again for an order that is gone with all its fences, or for work that has ended.
-            self.latest.retain(|_, (sequence, progress)| {
-                progress.upgrade().is_some_and(|progress| !progress.has_reached(*sequence))
-            });
-            self.limit = (2 * self.latest.len()).max(16);
-        }
-        let waited = (fence.sequence(), Arc::downgrade(fence.progress()));
-        self.latest.insert(fence.context(), waited);
-    }
 }
 
 /// What a piece of work is given through: it knows whether anything is on its way.
@@ -305,51 +279,5 @@ impl Order {
             },
             None => Ok(()),
         }
-    }
-}
-
-#[cfg(all(test, feature = "emulator"))]
-mod tests {
-    use super::*;
-    use crate::driver::emulator::Emulator;
-
-    fn lane(driver: &Arc<dyn Driver>) -> Lane {
-        Lane::new(driver, Want::default()).unwrap()
-    }
-
-    fn record(lane: &Lane) -> StreamFence {
-        lane.submit(&[], "record", |_| Ok(())).unwrap().1
-    }
-
-    #[test]
-    fn f16_orders_that_are_gone_are_not_remembered() {
-        let driver: Arc<dyn Driver> = Arc::new(Emulator::new(Default::default()));
-        let waiting = lane(&driver);
-        let (kept, first) = (lane(&driver), lane(&driver));
-        let pending = record(&kept);
-        waiting.wait_for(&pending).unwrap();
-        waiting.wait_for(&record(&first)).unwrap();
-        for turn in 0..1000 {
-            // Of half of them the work has ended, of the others nobody has a fence any more.
-            let other = record(&lane(&driver));
-            waiting.wait_for(&other).unwrap();
-            if turn % 2 == 0 {
-                other.wait(None).unwrap();
-            }
-        }
-        let order = waiting.order();
-        assert!(order.waited.latest.len() <= 16, "{} are remembered", order.waited.latest.len());
-        assert!(pending.status() == Status::Done || order.waited.covers(&pending));
-    }
-
-    #[test]
-    fn f16_what_is_pending_stays_known_however_much_there_is() {
-        let driver: Arc<dyn Driver> = Arc::new(Emulator::new(Default::default()));
-        let waiting = lane(&driver);
-        let others: Vec<Lane> = (0..100).map(|_| lane(&driver)).collect();
-        let fences: Vec<StreamFence> = others.iter().map(record).collect();
-        fences.iter().for_each(|fence| waiting.wait_for(fence).unwrap());
-        let order = waiting.order();
-        assert!(fences.iter().all(|fence| order.waited.covers(fence)));
     }
 }

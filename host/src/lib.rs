@@ -73,6 +73,7 @@ mod sync_buffer;
 mod tensor_map;
 mod transfer;
 mod view;
+mod waits;
 
 pub use arguments::{
     Argument, Arguments, KernelTaking, Read, Write, Zeroed, read, read_tiles, write, write_tiles,
