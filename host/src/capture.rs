@@ -43,6 +43,8 @@ pub struct Capture<'c, 's> {
 pub(crate) struct Going<'s> {
     first: &'s Lane,
     ended: Cell<bool>,
+    /// Something was put down that the others cannot be ordered behind.
+    broken: Cell<bool>,
     /// The branches' orders, which are joined at the end.
     others: RefCell<Vec<&'s Lane>>,
     touched: RefCell<Touching>,
@@ -90,6 +92,7 @@ impl<'s> Going<'s> {
         Ok(Self {
             first,
             ended: Cell::new(false),
+            broken: Cell::new(false),
             others: RefCell::default(),
             touched: RefCell::default(),
             orders: RefCell::default(),
@@ -107,6 +110,13 @@ impl<'s> Going<'s> {
         drop(others);
         let captured = self.stop();
         joined?;
+        if self.broken.get() {
+            let reason = "the end of a part was not recorded, so that nothing can come behind it";
+            return Err(Error::Driver {
+                doing: "ending a capture with branches".into(),
+                reason: reason.into(),
+            });
+        }
         Ok((captured?, self.touched.take()))
     }
 
@@ -151,7 +161,7 @@ impl<'s> Going<'s> {
         let waits: Vec<_> = acquired.plan().waits().iter().map(|place| &*place.event).collect();
         let done = lane.put_down(&waits, work);
         // Some of it may have been put down even so.
-        let event = lane.place()?;
+        let event = lane.place().inspect_err(|_| self.broken.set(true))?;
         let sequence = self.next.get();
         self.next.set(sequence + 1);
         acquired.commit(&Place { context: lane.context(), sequence, event });

@@ -177,6 +177,25 @@ fn what_the_driver_refuses_a_branch_is_an_error_of_the_capture() {
 }
 
 #[test]
+fn a_capture_whose_order_is_lost_comes_to_nothing() {
+    with(Driver::StandIn, &[], "a_capture_whose_order_is_lost_comes_to_nothing", || {
+        let (device, _module) = gpu();
+        let [mut s1, mut s2] = streams(&device);
+        let [a, mut b] = [(); 2].map(|()| ones(&device));
+        // The program does not care for the error, and the fill would overtake the copy.
+        let captured = s1.capture(|capture| {
+            let mut branch = capture.branch(&mut s2)?;
+            fail("cuEventRecord:1");
+            let _ignored = branch.copy(&a, &mut b);
+            fail("");
+            capture.fill(&mut b, 0)
+        });
+        let error = captured.map(drop).unwrap_err();
+        assert!(error.to_string().contains("nothing can come behind it"), "{error}");
+    });
+}
+
+#[test]
 fn a_branch_of_another_device_is_refused() {
     let (here, there) = (seeded(0), seeded(0));
     let (mut stream, mut other) = (here.stream().unwrap(), there.stream().unwrap());

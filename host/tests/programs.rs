@@ -262,13 +262,15 @@ impl Excuses {
         self.now.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn count(&self) -> usize {
-        self.ever.load(Ordering::SeqCst)
+    /// How many there have been; nothing is remembered of those that there are now.
+    fn mark(&self) -> Option<usize> {
+        let ever = self.ever.load(Ordering::SeqCst);
+        (self.now.load(Ordering::SeqCst) == 0).then_some(ever)
     }
 
-    /// Whether there has been one since there were so many.
-    fn since(&self, count: usize) -> bool {
-        self.now.load(Ordering::SeqCst) > 0 || self.count() != count
+    /// Whether there was one then, or has been one since.
+    fn since(&self, mark: Option<usize>) -> bool {
+        mark.is_none() || self.mark() != mark
     }
 }
 
@@ -630,7 +632,7 @@ impl World {
     fn run(&self, thread: &Thread, errors: bool) {
         for (at, (op, error)) in thread.iter().enumerate() {
             let error = error.filter(|_| errors);
-            let before = self.excuses.count();
+            let before = self.excuses.mark();
             if let Some(error) = error {
                 self.excuses.begin();
                 fail(ERRORS[error]);
