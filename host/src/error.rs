@@ -205,7 +205,9 @@ pub enum Error {
     ForeignFence,
 
     /// A buffer of another device.
-    #[error("{doing}: a buffer is of another device than the stream: copy it over the host")]
+    #[error(
+        "{doing}: a buffer is of another device than the stream: copy it to a buffer of this one first"
+    )]
     ForeignBuffer {
         /// What was to be done.
         doing: &'static str,
@@ -229,6 +231,35 @@ pub enum Error {
         what: &'static str,
         /// The device.
         device: String,
+    },
+
+    /// A GPU whose managed memory the host must not look at while kernels run.
+    #[error(
+        "managed memory on {device}: the host and this GPU cannot use it at the same time; use a `Buffer`, and `Pinned` memory for what the host looks at"
+    )]
+    NoManagedMemory {
+        /// The GPU.
+        device: String,
+    },
+
+    /// A graph with memory that the host looks at by references.
+    #[error(
+        "{doing}: managed memory cannot be captured, because the host may be looking at it when the graph is launched; capture a `Buffer`"
+    )]
+    ManagedInGraph {
+        /// What was to be captured.
+        doing: String,
+    },
+
+    /// A copy between a GPU and an emulator.
+    #[error(
+        "copying from {from} to {to}: copies between devices are between GPUs or between emulators; read and write instead"
+    )]
+    NoPeers {
+        /// The source's device.
+        from: String,
+        /// The destination's.
+        to: String,
     },
 
     /// A copy between buffers whose lengths differ.

@@ -1,119 +1,18 @@
 //! Work that is put down once and done many times.
 //!
-//! While a thread captures, its device may not be asked anything and nothing may wait on the host. So
-//! reservations go by what they know already, what is dropped is given back later, and a wait is an
-//! error.
-//!
-//! What was captured has not happened: it waits for nothing and adds no fences. Each launch of the
-//! [`Graph`] is one piece of work that touches everything which the capture touched, and waits for that.
+//! Each launch of a [`Graph`] is one piece of work that touches everything which its capture touched, and waits for
+//! that.
 
-use std::marker::PhantomData;
-
-use baton::launch::DeviceValue;
-
-use crate::arguments::{Arguments, KernelTaking};
+use crate::capture::Capture;
 use crate::capturing;
 use crate::device::Device;
-use crate::driver::{Captured, Queue};
+use crate::driver::{Executable, Queue};
 use crate::error::Error;
 use crate::fence::StreamFence;
-use crate::grid::Grid;
-use crate::lane::Lane;
 use crate::leftover::pending;
-use crate::module::Module;
-use crate::operation::{Operation, Touching};
+use crate::operation::Touching;
 use crate::reservation::{Access, Reservation};
 use crate::stream::Stream;
-use crate::tensor_map::Matrix;
-use crate::view::{Readable, Writable};
-
-/// A capture that goes on. What it is given is put down.
-pub struct Capture<'s> {
-    stream: &'s Stream,
-    touched: Touching,
-    /// The driver wants the capture to end on the thread where it began.
-    thread: PhantomData<*const ()>,
-}
-
-impl Capture<'_> {
-    /// Puts down a launch. See [`Stream::launch`].
-    pub fn launch<'a, Hosts, K, A>(
-        &mut self,
-        module: &Module,
-        grid: impl Into<Grid>,
-        kernel: K,
-        arguments: A,
-    ) -> Result<(), Error>
-    where
-        K: KernelTaking<'a, Hosts>,
-        A: Arguments<'a, Hosts>,
-    {
-        let device = self.stream.device();
-        self.put(Operation::launch(device, module, grid.into(), kernel, arguments)?)
-    }
-
-    /// Puts down a copy. See [`Stream::copy`].
-    pub fn copy<T: DeviceValue>(
-        &mut self,
-        from: &impl Readable<Value = T>,
-        to: &mut impl Writable<Value = T>,
-    ) -> Result<(), Error> {
-        self.put(Operation::copy(self.stream.device(), from.view(), to.view_mut())?)
-    }
-
-    /// Copies the rows of a matrix, each with a pitch of its own on both sides; what is between the rows of `to` stays.
-    /// See [`Stream::copy_matrix`].
-    pub fn copy_matrix<T: DeviceValue>(
-        &mut self,
-        (from, source): (&impl Readable<Value = T>, Matrix),
-        (to, destination): (&mut impl Writable<Value = T>, Matrix),
-    ) -> Result<(), Error> {
-        let (from, to) = ((from.view(), source), (to.view_mut(), destination));
-        self.put(Operation::copy_matrix(self.stream.device(), from, to)?)
-    }
-
-    /// Puts down a fill. See [`Stream::fill`].
-    pub fn fill(&mut self, memory: &mut impl Writable, byte: u8) -> Result<(), Error> {
-        self.put(Operation::fill(self.stream.device(), memory.view_mut(), byte)?)
-    }
-
-    fn put(&mut self, operation: Operation<'_>) -> Result<(), Error> {
-        // Nothing is waited for here, and nothing recorded: the work has not happened.
-        let Operation { touched, work, .. } = operation;
-        self.stream.lane().put_down(work)?;
-        self.touched.extend(touched);
-        Ok(())
-    }
-}
-
-/// Ends the capture if nobody has.
-struct Going<'s>(Option<&'s Lane>);
-
-impl Going<'_> {
-    fn begin(lane: &Lane) -> Result<Going<'_>, Error> {
-        capturing::forbid("beginning a second capture")?;
-        lane.begin_capture()?;
-        capturing::set(true);
-        Ok(Going(Some(lane)))
-    }
-
-    fn end(mut self) -> Option<Result<Box<dyn Captured>, Error>> {
-        self.stop()
-    }
-
-    fn stop(&mut self) -> Option<Result<Box<dyn Captured>, Error>> {
-        let lane = self.0.take()?;
-        capturing::set(false);
-        Some(lane.end_capture())
-    }
-}
-
-impl Drop for Going<'_> {
-    fn drop(&mut self) {
-        // The error that broke the capture off counts, not what ending it says.
-        let _ = self.stop();
-    }
-}
 
 impl Stream {
     /// Puts down what `work` gives to the capture, to be done later, as often as one likes.
@@ -123,19 +22,15 @@ impl Stream {
     ///
     /// # Errors
     /// What `work` returns, and then what was put down is gone.
-    pub fn capture(
-        &mut self,
-        work: impl FnOnce(&mut Capture<'_>) -> Result<(), Error>,
+    pub fn capture<'s>(
+        &'s mut self,
+        work: impl for<'c> FnOnce(&mut Capture<'c, 's>) -> Result<(), Error>,
     ) -> Result<Graph, Error> {
-        let stream = &*self;
-        let going = Going::begin(stream.lane())?;
-        let mut capture = Capture { stream, touched: Vec::new(), thread: PhantomData };
-        work(&mut capture)?;
-        let touched = capture.touched;
-        // `end` has a graph unless it was called before.
-        let graph = going.end().ok_or(Error::ForeignFence)??;
-        let device = self.device().clone();
-        Ok(Graph { device, graph: Some(graph), touched, reservation: Reservation::new() })
+        let stream: &'s Self = self;
+        let (captured, touched) = stream.put_down(work)?;
+        let graph = Some(stream.lane().executable(&*captured)?);
+        let device = stream.device().clone();
+        Ok(Graph { device, graph, touched, reservation: Reservation::new() })
     }
 }
 
@@ -145,9 +40,18 @@ impl Stream {
 /// dropped, and stays theirs while it is launched.
 pub struct Graph {
     device: Device,
-    graph: Option<Box<dyn Captured>>,
+    graph: Option<Box<dyn Executable>>,
     touched: Touching,
     reservation: Reservation<StreamFence>,
+}
+
+/// How a graph was [updated](Graph::update).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Updated {
+    /// The new work has the shape of the old, and has taken its place.
+    InPlace,
+    /// It has not, or does what the device cannot change in place, so that the graph was made anew.
+    Anew,
 }
 
 impl Graph {
@@ -162,11 +66,42 @@ impl Graph {
         self.give(stream, "upload of a graph", |queue, graph| queue.upload_graph(graph))
     }
 
+    /// Puts other work in the place of the graph's, captured on `stream`: with other buffers, numbers, grids. Launches
+    /// that were given before do what they were given.
+    ///
+    /// Where the new work has the shape of the old (as many pieces of the same kinds, in the same order), this costs less
+    /// than a new graph, whose place it takes otherwise.
+    ///
+    /// # Errors
+    /// What `work` returns; then the graph is as it was.
+    pub fn update<'s>(
+        &mut self,
+        stream: &'s mut Stream,
+        work: impl for<'c> FnOnce(&mut Capture<'c, 's>) -> Result<(), Error>,
+    ) -> Result<Updated, Error> {
+        stream.own(&self.device, "updating a graph")?;
+        let stream: &'s Stream = stream;
+        let (captured, touched) = stream.put_down(work)?;
+        let Some(graph) = &mut self.graph else { return Err(Error::ForeignFence) };
+        let updated = if stream.lane().update(&mut **graph, &*captured)? {
+            Updated::InPlace
+        } else {
+            let anew = stream.lane().executable(&*captured)?;
+            if let Some(old) = self.graph.replace(anew) {
+                self.device.keep(Box::new(old), pending(&self.reservation));
+            }
+            Updated::Anew
+        };
+        // What was touched has the fences of the launches before, and goes its own way.
+        self.touched = touched;
+        Ok(updated)
+    }
+
     fn give(
         &self,
         stream: &Stream,
         label: &'static str,
-        give: impl FnOnce(&dyn Queue, &dyn Captured) -> Result<(), Error>,
+        give: impl FnOnce(&dyn Queue, &dyn Executable) -> Result<(), Error>,
     ) -> Result<StreamFence, Error> {
         capturing::forbid("launching a graph")?;
         stream.own(&self.device, "launching a graph")?;

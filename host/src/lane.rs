@@ -6,16 +6,17 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 
 use crate::capturing;
-use crate::driver::{Captured, Driver, Queue, Want};
+use crate::driver::{Captured, Driver, Event, Executable, Queue, Want};
 use crate::error::Error;
 use crate::fence::{Point, Progress, StreamFence};
 use crate::report::StreamReport;
 use crate::reservation::{Access, ContextId, Failure, Fence, Reservation, Status, acquire};
+use crate::sync::{Mutex, MutexGuard};
+use crate::waits::Waits;
 
 /// An order of work.
 pub(crate) struct Lane {
@@ -35,33 +36,6 @@ struct Order {
     progress: Arc<Progress>,
     /// What is given is put down and not done.
     captures: bool,
-}
-
-/// The latest fence of each other order that this one has been told to wait for: what comes later here comes after
-/// it anyway.
-#[derive(Default)]
-struct Waits {
-    latest: HashMap<ContextId, (u64, Weak<Progress>)>,
-    /// How many there may be before those are looked for that are of no use any more.
-    limit: usize,
-}
-
-impl Waits {
-    fn covers(&self, fence: &StreamFence) -> bool {
-        self.latest.get(&fence.context()).is_some_and(|(waited, _)| *waited >= fence.sequence())
-    }
-
-    fn add(&mut self, fence: &StreamFence) {
-        if self.latest.len() >= self.limit {
-            // Nobody asks again for an order that is gone with all its fences, or for work that has ended.
-            self.latest.retain(|_, (sequence, progress)| {
-                progress.upgrade().is_some_and(|progress| !progress.has_reached(*sequence))
-            });
-            self.limit = (2 * self.latest.len()).max(16);
-        }
-        let waited = (fence.sequence(), Arc::downgrade(fence.progress()));
-        self.latest.insert(fence.context(), waited);
-    }
 }
 
 /// What a piece of work is given through: it knows whether anything is on its way.
@@ -215,20 +189,56 @@ impl Lane {
         Ok(())
     }
 
-    /// Puts down a part of what is captured.
+    /// Puts down a part of what is captured, behind places of the capture's other orders.
     pub fn put_down(
         &self,
+        waits: &[&dyn Event],
         part: impl FnOnce(&Giver<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let _order = self.order();
         let _entered = self.queue.enter()?;
+        for event in waits {
+            self.queue.wait(*event)?;
+        }
         part(&Giver { queue: &*self.queue, given: Cell::new(false) })
     }
 
+    /// The place in the capture behind all that was put down here.
+    pub fn place(&self) -> Result<Arc<dyn Event>, Error> {
+        let _order = self.order();
+        let _entered = self.queue.enter()?;
+        self.queue.record()
+    }
+
+    /// What is given from now on is put down, in the capture of that place and behind it.
+    pub fn join_capture(&self, place: &dyn Event) -> Result<(), Error> {
+        let mut order = self.order();
+        let _entered = self.queue.enter()?;
+        self.queue.wait(place)?;
+        order.captures = true;
+        Ok(())
+    }
+
+    /// The capture that was joined has ended.
+    pub fn leave_capture(&self) {
+        self.order().captures = false;
+    }
+
+    /// Everything that was put down here and in the orders that have joined.
     pub fn end_capture(&self) -> Result<Box<dyn Captured>, Error> {
         let mut order = self.order();
         order.captures = false;
         self.queue.end_capture()
+    }
+
+    /// What was put down, so that it can be launched.
+    pub fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error> {
+        self.queue.executable(captured)
+    }
+
+    /// Puts what was put down in the place of other work; `false` if it has another shape.
+    pub fn update(&self, old: &mut dyn Executable, captured: &dyn Captured) -> Result<bool, Error> {
+        self.queue.update(old, captured)
     }
 
     /// Whether work is put down rather than done. Who has the answer may find it changed.

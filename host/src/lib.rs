@@ -42,6 +42,7 @@
 
 mod arguments;
 mod buffer;
+mod capture;
 mod capturing;
 mod check;
 mod choice;
@@ -57,6 +58,7 @@ mod image;
 mod lane;
 mod launch;
 mod leftover;
+mod managed;
 mod memory;
 mod module;
 mod operation;
@@ -71,6 +73,7 @@ mod sync_buffer;
 mod tensor_map;
 mod transfer;
 mod view;
+mod waits;
 
 pub use arguments::{
     Argument, Arguments, KernelTaking, Read, Write, Zeroed, read, read_tiles, write, write_tiles,
@@ -79,15 +82,17 @@ pub use arguments::{
 pub use baton_emulator;
 pub use baton_emulator::tensor_map::{DataType, Interleave, L2Promotion, OobFill, Swizzle};
 pub use buffer::{Buffer, POISON};
+pub use capture::Capture;
 pub use choice::Choice;
 pub use device::{Device, DeviceInfo};
 pub use driver::WaitPolicy;
 pub use error::{BadLaunch, Error};
 pub use fence::StreamFence;
 pub use future::Finished;
-pub use graph::{Capture, Graph};
+pub use graph::{Graph, Updated};
 pub use grid::{Grid, Occupancy};
 pub use image::{Arch, Binary, Declared, Features, Image, KernelInfo};
+pub use managed::Managed;
 pub use module::{Code, Module};
 pub use options::EmulatorOptions;
 pub use pinned::Pinned;

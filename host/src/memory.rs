@@ -24,6 +24,11 @@ pub(crate) trait Resource: Any + Send + Sync {
     fn device(&self) -> &Device;
     fn reservation(&self) -> &Reservation<StreamFence>;
 
+    /// Whether the host looks at it by references when no work uses it: then it must be known when that is.
+    fn is_managed(&self) -> bool {
+        false
+    }
+
     /// Waits on the host until it may be accessed so.
     fn ready_for(&self, access: Access, doing: &str) -> Result<(), Error> {
         capturing::forbid(doing)?;
@@ -47,6 +52,8 @@ pub(crate) struct Allocation {
     given_back: bool,
     /// Whose memory it is, if it is not its own.
     owner: Option<Arc<Allocation>>,
+    /// Where the host sees it, and how many bytes, if it is managed.
+    managed: Option<(HostAddress, usize)>,
     reservation: Reservation<StreamFence>,
 }
 
@@ -76,7 +83,27 @@ impl Allocation {
     }
 
     fn at(device: &Device, address: u64, reservation: Reservation<StreamFence>) -> Self {
-        Self { device: device.clone(), address, given_back: false, owner: None, reservation }
+        Self {
+            device: device.clone(),
+            address,
+            given_back: false,
+            owner: None,
+            managed: None,
+            reservation,
+        }
+    }
+
+    /// Memory that the host sees too, of zero bytes.
+    pub fn managed(device: &Device, bytes: usize) -> Result<(Self, HostAddress), Error> {
+        capturing::forbid("allocating managed memory")?;
+        let driver = device.driver();
+        let (address, host) = device.with_memory(|| driver.alloc_managed(bytes))?;
+        let mut memory = Self::at(device, address, Reservation::new());
+        memory.managed = Some((host, bytes));
+        // SAFETY: the memory was allocated just now, with that many bytes, and no work has been given it.
+        unsafe { host.0.write_bytes(0, bytes) };
+        driver.device_sees(address, host, bytes);
+        Ok((memory, host))
     }
 
     /// Memory that somebody else frees.
@@ -99,7 +126,8 @@ impl Allocation {
 
     /// Whether a stream can give it back in its order.
     pub fn is_of_a_pool(&self) -> bool {
-        self.owner.is_none() && !self.given_back && self.device.driver().frees_in_order()
+        let is_own = self.owner.is_none() && self.managed.is_none();
+        is_own && !self.given_back && self.device.driver().frees_in_order()
     }
 
     /// A stream has given it back.
@@ -124,6 +152,10 @@ impl Allocation {
 impl Resource for Allocation {
     fn device(&self) -> &Device {
         &self.device
+    }
+
+    fn is_managed(&self) -> bool {
+        self.managed.is_some()
     }
 
     fn reservation(&self) -> &Reservation<StreamFence> {
@@ -170,6 +202,10 @@ impl Drop for Allocation {
             return keep(&owner, users);
         }
         let device = &self.device;
+        if let Some((host, bytes)) = self.managed {
+            let (driver, address) = (Arc::clone(device.driver()), self.address);
+            return device.keep(Box::new(ManagedMemory { driver, address, host, bytes }), users);
+        }
         let in_order = !capturing::is_held_back()
             && device.driver().frees_in_order()
             && device.free_in_order(self.address, &self.reservation, &users);
@@ -189,6 +225,20 @@ struct Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         self.driver.free(self.address);
+    }
+}
+
+/// The same, which the host has seen too.
+struct ManagedMemory {
+    driver: Arc<dyn Driver>,
+    address: u64,
+    host: HostAddress,
+    bytes: usize,
+}
+
+impl Drop for ManagedMemory {
+    fn drop(&mut self) {
+        self.driver.free_managed(self.address, self.host, self.bytes);
     }
 }
 

@@ -80,10 +80,24 @@ impl<'w> Operation<'w> {
         from: View<'_, T>,
         to: ViewMut<'_, T>,
     ) -> Result<Self, Error> {
-        own(device, [from.device(), to.device()], "copying")?;
+        let between = [from.device(), to.device()];
+        match between.map(|of| of == device) {
+            [false, false] => return Err(Error::ForeignBuffer { doing: "copying" }),
+            _ if between[0].is_emulator() != between[1].is_emulator() => {
+                let [from, to] = between.map(|of| of.name().to_owned());
+                return Err(Error::NoPeers { from, to });
+            }
+            _ => {}
+        }
         same_length(from.len(), to.len())?;
         let (source, destination, bytes) = (from.address(), to.address(), from.bytes());
         let touched = vec![reads(&from), writes(&to)];
+        if between[0] != between[1] {
+            let [from, to] = between.map(|of| Arc::clone(of.driver()));
+            return Ok(Self::bytes(touched, "copy between devices", bytes, move |queue| {
+                queue.copy_between((&*from, source), (&*to, destination), bytes)
+            }));
+        }
         Ok(Self::bytes(touched, "copy", bytes, move |queue| queue.copy(source, destination, bytes)))
     }
 

@@ -10,6 +10,7 @@ use baton_emulator::trace::Trace;
 
 /// What a finished launch says of itself.
 #[derive(Debug)]
+#[must_use = "its hazards are what the emulator found wrong: look at them, or `drop` the report, which prints them"]
 #[non_exhaustive]
 pub struct LaunchReport {
     /// From start to end: on a GPU by its own clock, on the emulator by the host's.
@@ -27,6 +28,7 @@ pub struct LaunchReport {
 
 /// What the kernels of a stream left behind, on the emulator. A GPU's do not say.
 #[derive(Debug, Default)]
+#[must_use = "its hazards are what the emulator found wrong: look at them, or `drop` the report, which prints them"]
 #[non_exhaustive]
 pub struct StreamReport {
     /// Instructions that all threads executed.
@@ -37,22 +39,29 @@ pub struct StreamReport {
     pub hazards: Hazards,
 }
 
+#[cfg(feature = "emulator")]
+impl StreamReport {
+    pub(crate) fn add(&mut self, other: Self) {
+        if let Some(instructions) = other.instructions {
+            *self.instructions.get_or_insert(0) += instructions;
+        }
+        self.output.push_str(&other.output);
+        self.hazards.list.extend(other.hazards.into_vec());
+    }
+}
+
 /// What the emulator found suspicious. Whoever looks at the list has taken note; a list that is dropped without
 /// that is printed to standard error, so that no hazard is lost with a report.
 ///
 /// It reads as a slice.
 #[derive(Default)]
+#[must_use = "they are what the emulator found wrong: look at them, or `drop` them, which prints them"]
 pub struct Hazards {
     list: Vec<Hazard>,
     seen: AtomicBool,
 }
 
 impl Hazards {
-    #[cfg_attr(not(feature = "emulator"), expect(dead_code, reason = "a GPU finds none"))]
-    pub(crate) fn extend(&mut self, hazards: impl IntoIterator<Item = Hazard>) {
-        self.list.extend(hazards);
-    }
-
     /// The list itself.
     pub fn into_vec(mut self) -> Vec<Hazard> {
         std::mem::take(&mut self.list)

@@ -122,6 +122,9 @@ impl Stream {
     }
 
     /// Copies all of `from` to `to`, which must have as many elements: buffers, or parts of them.
+    ///
+    /// One of them may be another device's: another GPU's, if this is a GPU, or another emulator's. The copy waits for
+    /// what that device does with it too, and that device's work for the copy.
     pub fn copy<T: DeviceValue>(
         &self,
         from: &impl Readable<Value = T>,

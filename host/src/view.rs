@@ -69,7 +69,7 @@ pub trait Writable: Readable {
     fn view_mut(&mut self) -> ViewMut<'_, Self::Value>;
 }
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
@@ -199,6 +199,16 @@ impl<'a, T: DeviceValue> View<'a, T> {
 }
 
 impl<'a, T: DeviceValue> ViewMut<'a, T> {
+    /// The values of a range of this view, to read.
+    pub fn slice(&self, of: impl RangeBounds<usize>) -> Result<View<'_, T>, Error> {
+        self.view().slice(of)
+    }
+
+    /// The values of a range of this view, to write.
+    pub fn slice_mut(&mut self, of: impl RangeBounds<usize>) -> Result<ViewMut<'_, T>, Error> {
+        self.view_mut().into_slice(of)
+    }
+
     /// The values of a range of this view, which is used up.
     pub fn into_slice(self, of: impl RangeBounds<usize>) -> Result<ViewMut<'a, T>, Error> {
         let (first, len) = range(of, self.len)?;

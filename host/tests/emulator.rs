@@ -4,59 +4,17 @@
 //! The functions that `#[baton::kernel]` would make are written out here, because this crate's tests
 //! do without a device build.
 
+mod fixture;
+
 use baton::global::Store;
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape, TensorMap};
+use baton::launch::{Call, KernelParam, Params, Shape, TensorMap};
 use baton::tile::Tile;
 use baton_host::baton_emulator::tensor_map;
 use baton_host::{
     BadLaunch, Binary, Buffer, Code, Declared, Device, EmulatorOptions, Error, Image, KernelInfo,
-    Matrix,
+    Matrix, write,
 };
-
-static KERNELS: Image = Image {
-    name: "by_hand",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: include_str!("by_hand.ptx"),
-        lines: "",
-        cubin: None,
-        kernels: &[kernel("scale"), kernel("print"), kernel("clusters"), kernel("trap")],
-    }],
-};
-
-const fn kernel(name: &'static str) -> KernelInfo {
-    KernelInfo {
-        name,
-        registers: None,
-        spill_bytes: 0,
-        stack_bytes: 0,
-        static_shared: 0,
-        declared: None,
-    }
-}
-
-const SHAPE: Shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-
-/// `output[i] = factor * input[i]`, without a bound: the emulator's own check is the last one.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: the entry `scale` takes two address-length pairs and a float, of 4 threads; the slices'
-    // lifetime is the result's.
-    unsafe { Call::new("scale", SHAPE, params) }
-}
-
-/// A call without parameters.
-fn bare(kernel: &'static str, shape: Shape) -> Call<'static> {
-    // SAFETY: these entries take no parameters, and no memory is borrowed.
-    unsafe { Call::new(kernel, shape, Params::new()) }
-}
+use fixture::{KERNELS, SHAPE, bare, kernel, race, scale};
 
 fn device() -> Device {
     Device::emulator(EmulatorOptions::default())
@@ -100,7 +58,7 @@ fn an_access_out_of_bounds_is_an_error_of_the_emulator() {
     let Err(Error::Emulator(error)) = result else { panic!("{result:?}") };
     assert!(error.to_string().contains("scale"), "{error}");
     // The device lives on.
-    device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 3.0)).unwrap();
+    drop(device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 3.0)).unwrap());
     assert_eq!(output.to_vec().unwrap(), [3.0; 4]);
 }
 
@@ -108,7 +66,7 @@ static DECLARED: Image = Image {
     name: "declared",
     binaries: &[Binary {
         arch: "sm_90a",
-        ptx: include_str!("by_hand.ptx"),
+        ptx: KERNELS.binaries[0].ptx,
         lines: "",
         cubin: None,
         kernels: &[KernelInfo {
@@ -127,7 +85,7 @@ static DECLARED: Image = Image {
 fn a_call_for_another_build_of_the_kernel_is_refused() {
     let device = device();
     let module = device.load(&DECLARED).unwrap();
-    device.launch(&module, 1, bare("print", SHAPE)).unwrap();
+    drop(device.launch(&module, 1, bare("print", SHAPE)).unwrap());
 
     let refused = |call| match refusal(device.launch(&module, 1, call)) {
         BadLaunch::WrongShape { what, .. } => what,
@@ -193,7 +151,10 @@ fn a_kernel_that_the_module_lacks_is_refused_with_those_that_it_has() {
     let module = device.load(&KERNELS).unwrap();
     let problem = refusal(device.launch(&module, 1, bare("scail", SHAPE)));
     assert!(matches!(problem, BadLaunch::UnknownKernel { .. }));
-    assert!(problem.to_string().contains("scale, print, clusters, trap"), "{problem}");
+    assert!(
+        problem.to_string().contains("scale, print, clusters, trap, spoil, count, plane, race"),
+        "{problem}"
+    );
 }
 
 #[test]
@@ -244,7 +205,7 @@ fn clusters_divide_the_grid_and_fit_the_target() {
         refusal(device.launch(&module, 1, clusters([0, 1, 1]))),
         BadLaunch::PartialCluster { .. }
     ));
-    device.launch(&module, 4, clusters([2, 1, 1])).unwrap();
+    drop(device.launch(&module, 4, clusters([2, 1, 1])).unwrap());
 }
 
 #[test]
@@ -254,7 +215,7 @@ fn shared_memory_is_limited_as_on_the_target() {
     let needs = |dynamic_shared| bare("clusters", Shape { dynamic_shared, ..SHAPE });
     let problem = refusal(device.launch(&module, 1, needs(227 * 1024 + 1)));
     assert!(matches!(problem, BadLaunch::SharedMemory { limit: 232448, .. }), "{problem}");
-    device.launch(&module, 1, needs(227 * 1024)).unwrap();
+    drop(device.launch(&module, 1, needs(227 * 1024)).unwrap());
 }
 
 #[test]
@@ -366,4 +327,49 @@ fn matrices_that_the_tensor_unit_cannot_address_are_errors() {
     let odd = text(Matrix::new(10, 10));
     assert!(odd.contains("10 x 10") && odd.contains("multiple of 16"), "{odd}");
     assert!(text(Matrix::new(0, 8)).contains("0 elements"));
+}
+
+/// What a process prints to standard error that races, and does `with` the report.
+fn printed_of(with: &str) -> String {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "hazards_that_nobody_looks_at_are_printed", "--nocapture"])
+        .env("BATON_TEST_REPORT", with)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{with}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn hazards_that_nobody_looks_at_are_printed() {
+    let Some(with) = std::env::var_os("BATON_TEST_REPORT") else {
+        let race = |with| printed_of(with).matches("nothing orders the two").count();
+        for lost in ["dropped", "dropped of a stream", "lost with its stream"] {
+            assert!(race(lost) > 0, "{lost}: {}", printed_of(lost));
+        }
+        for taken in ["looked at", "taken", "looked at of a stream"] {
+            assert_eq!(race(taken), 0, "{taken}: {}", printed_of(taken));
+        }
+        return;
+    };
+    let device = device();
+    let module = device.load(&KERNELS).unwrap();
+    let stream = device.stream().unwrap();
+    let mut output = Buffer::<u32>::zeroed(&device, 1).unwrap();
+    let with = with.to_str().unwrap();
+    if with.ends_with("stream") {
+        stream.launch(&module, 2, race, (write(&mut output),)).unwrap().synchronize().unwrap();
+        match with {
+            "dropped of a stream" => drop(stream.synchronize().unwrap()),
+            "looked at of a stream" => assert!(!stream.synchronize().unwrap().hazards.is_empty()),
+            _ => drop(stream),
+        }
+        return;
+    }
+    let report = device.launch(&module, 2, race(output.as_arg_mut())).unwrap();
+    match with {
+        "dropped" => drop(report),
+        "looked at" => assert!(!report.hazards.is_empty()),
+        _ => assert!(!report.hazards.into_vec().is_empty()),
+    }
 }

@@ -5,29 +5,20 @@
 
 use std::time::Duration;
 
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
+use baton::launch::{Call, KernelParam, Params, Shape};
 use baton::tile::Tile;
 use baton_host::{
     BadLaunch, Binary, Buffer, Choice, Code, DataType, Device, EmulatorOptions, Error, Image,
     Interleave, KernelInfo, L2Promotion, Matrix, Occupancy, OobFill, Swizzle, Tiled,
 };
 
+mod fixture;
 mod stand_in;
 
+use fixture::{bare, kernel, scale_of};
 use stand_in::{Driver, allocations, asked, fail, log, with};
 
 static INFOS: [KernelInfo; 3] = [kernel("scale"), kernel("cluster"), kernel("missing")];
-
-const fn kernel(name: &'static str) -> KernelInfo {
-    KernelInfo {
-        name,
-        registers: Some(8),
-        spill_bytes: 0,
-        stack_bytes: 0,
-        static_shared: 0,
-        declared: None,
-    }
-}
 
 const fn binary(arch: &'static str, cubin: Option<&'static [u8]>) -> Binary {
     Binary {
@@ -42,25 +33,6 @@ const fn binary(arch: &'static str, cubin: Option<&'static [u8]>) -> Binary {
 static KERNELS: Image = Image { name: "k", binaries: &[binary("sm_90a", Some(b"good\0"))] };
 
 const SHAPE: Shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-    shape: Shape,
-) -> Call<'a> {
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
-    unsafe { Call::new("scale", shape, params) }
-}
-
-fn bare(kernel: &'static str, shape: Shape) -> Call<'static> {
-    // SAFETY: only launched where the parameters are right, or are checked first.
-    unsafe { Call::new(kernel, shape, Params::new()) }
-}
 
 #[test]
 fn without_a_driver_there_is_the_emulator() {
@@ -176,7 +148,7 @@ fn a_launch_passes_what_the_call_says() {
         assert!(output.to_vec().unwrap().iter().all(|value| value.is_nan()));
 
         let shape = Shape { cluster: Some([2, 1, 1]), dynamic_shared: 100_000, ..SHAPE };
-        let call = scale(input.as_arg(), output.as_arg_mut(), 4.0, shape);
+        let call = scale_of(shape, input.as_arg(), output.as_arg_mut(), 4.0);
         let report = device.launch(&module, (4, 2), call).unwrap();
         assert_eq!(report.elapsed, Duration::from_micros(1500));
         assert_eq!(output.to_vec().unwrap(), [4.0, 8.0, 12.0]);
@@ -188,8 +160,8 @@ fn a_launch_passes_what_the_call_says() {
             assert!(log.contains(part), "{log}");
         }
 
-        let call = scale(input.as_arg(), output.as_arg_mut(), 4.0, SHAPE);
-        device.launch(&module, 1, call).unwrap();
+        let call = scale_of(SHAPE, input.as_arg(), output.as_arg_mut(), 4.0);
+        drop(device.launch(&module, 1, call).unwrap());
         assert!(self::log().contains("shared 0 on 1\n"), "{}", self::log());
 
         drop((input, output, module, device));
@@ -224,7 +196,7 @@ fn a_cluster_shape_that_was_compiled_in_is_compared_and_not_set() {
         let module = device.load(&KERNELS).unwrap();
         let launch =
             |cluster| device.launch(&module, 4, bare("cluster", Shape { cluster, ..SHAPE }));
-        launch(Some([2, 1, 1])).unwrap();
+        drop(launch(Some([2, 1, 1])).unwrap());
         assert!(log().contains("shared 0 on 1\n") && !log().contains("attribute"), "{}", log());
         for wrong in [None, Some([4, 1, 1])] {
             assert!(matches!(

@@ -3,62 +3,19 @@
 
 #![cfg(target_os = "linux")]
 
+mod fixture;
 mod stand_in;
 
 use std::thread;
 
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
 use baton_host::{
-    BadLaunch, Binary, Buffer, Device, Error, Image, KernelInfo, Matrix, Module, Pinned, Stream,
-    WaitPolicy, read, write,
+    BadLaunch, Buffer, Device, Error, Matrix, Pinned, Stream, WaitPolicy, read, write,
 };
+use fixture::{KERNELS, count, gpu, scale};
 use stand_in::{
     Driver, allocations, asked, complete, context_calls, contexts, current_context, fail, log,
     places, violations, with,
 };
-
-static KERNELS: Image = Image {
-    name: "k",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: ".version 8.0\n.target sm_90a\n.address_size 64\n",
-        lines: "",
-        cubin: None,
-        kernels: &[KernelInfo {
-            name: "scale",
-            registers: Some(8),
-            spill_bytes: 0,
-            stack_bytes: 0,
-            static_shared: 0,
-            declared: None,
-        }],
-    }],
-};
-
-/// The stand-in's kernel, as the attribute would declare it.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
-    unsafe { Call::new("scale", shape, params) }
-}
-
-fn gpu() -> (Device, Module) {
-    let device = Device::gpu(0).unwrap();
-    let module = device.load(&KERNELS).unwrap();
-    (device, module)
-}
-
-fn count(log: &[String], part: &str) -> usize {
-    log.iter().filter(|line| line.contains(part)).count()
-}
 
 /// The calls that no program should make: what waits for a whole context, and what is on the legacy stream.
 fn of_the_whole_context() -> Vec<String> {
@@ -103,10 +60,14 @@ fn f2_nothing_that_a_thread_does_spoils_the_capture_of_another() {
                 let work = || {
                     let input = Buffer::from_slice(&device, &[3.0f32; 64])?;
                     let mut output = Buffer::<f32>::poisoned(&device, 64)?;
-                    device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0))?;
+                    drop(device.launch(
+                        &module,
+                        1,
+                        scale(input.as_arg(), output.as_arg_mut(), 2.0),
+                    )?);
                     assert_eq!(output.to_vec()?, [6.0; 64]);
                     other.launch(&module, 1, scale, (read(&input), write(&mut output), 3.0))?;
-                    other.synchronize()?;
+                    drop(other.synchronize()?);
                     output.to_vec()
                 };
                 assert_eq!(scope.spawn(work).join().unwrap().unwrap(), [9.0; 64]);
@@ -158,7 +119,7 @@ fn f2_the_capture_of_another_library_goes_on_too() {
                 let mut output = Buffer::<f32>::poisoned(&device, 64)?;
                 let _host = Pinned::<f32>::zeroed(&device, 64)?;
                 let _module = device.load(&KERNELS)?;
-                device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0))?;
+                drop(device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0))?);
                 output.to_vec()
             };
             assert_eq!(scope.spawn(work).join().unwrap().unwrap(), [6.0; 64]);
@@ -235,7 +196,7 @@ fn f4_what_the_host_does_is_work_that_graphs_wait_for() {
             let waited = count(&calls, "waits for");
             // The second only reads what the graph reads.
             assert_eq!(waited, usize::from(index != 1), "{index}: {calls:#?}");
-            stream.synchronize().unwrap();
+            drop(stream.synchronize().unwrap());
             complete(true);
             let _done = use_it();
             complete(false);
@@ -339,7 +300,7 @@ fn f6_memory_that_is_dropped_in_a_loop_is_used_again() {
         assert_eq!((count(&calls, "synchronize"), allocations()), (0, 2), "{calls:#?}");
         assert!(places() <= before + 2, "{} places", places() - before);
         assert!(count(&calls, "query") <= 60, "{} queries", count(&calls, "query"));
-        stream.synchronize().unwrap();
+        drop(stream.synchronize().unwrap());
         assert_eq!(violations(), "");
     });
 }
@@ -406,11 +367,11 @@ fn f8_a_grid_that_does_not_fit_at_once_is_said_so_by_both_devices() {
         // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
         fail("cuLaunchKernelEx:720");
         let call = scale(input.as_arg(), output.as_arg_mut(), 2.0);
-        let error = device.launch(&module, 1000, call).unwrap_err();
+        let error = device.launch(&module, 5000, call).unwrap_err();
         let Error::BadLaunch { problem, .. } = &error else { panic!("{error:?}") };
-        // 132 multiprocessors with two CTAs of 64 threads each.
+        // 132 multiprocessors with 32 CTAs of 4 threads each.
         let expected =
-            BadLaunch::NotCoResident { ctas: 1000, limit: 264, device: "Stand-in 0".into() };
+            BadLaunch::NotCoResident { ctas: 5000, limit: 4224, device: "Stand-in 0".into() };
         assert_eq!(*problem, expected);
     });
 }
@@ -483,7 +444,7 @@ fn f12_the_threads_context_is_what_it_was() {
         let mut stream = device.stream().unwrap();
         let input = Buffer::from_slice(&device, &[1.0f32; 64]).unwrap();
         let mut output = Buffer::<f32>::zeroed(&device, 64).unwrap();
-        device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap();
+        drop(device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap());
         let arguments = (read(&input), write(&mut output), 2.0);
         stream.launch(&module, 1, scale, arguments).unwrap().synchronize().unwrap();
         let mut graph = stream.capture(|capture| capture.copy(&input, &mut output)).unwrap();
@@ -494,6 +455,42 @@ fn f12_the_threads_context_is_what_it_was() {
         drop((graph, stream, input, output, module, device));
         assert_eq!(current_context(None), foreign);
         assert_eq!(violations(), "");
+    });
+}
+
+#[test]
+fn f13_what_a_drop_of_another_library_met_is_no_error_of_ours() {
+    let test = "f13_what_a_drop_of_another_library_met_is_no_error_of_ours";
+    with(Driver::StandIn, &[], test, || {
+        // cudarc keeps an error that a drop has met, and gives it to whoever comes next.
+        let context = cudarc::driver::CudaContext::new(0).unwrap();
+        let theirs = context.new_stream().unwrap();
+        let before = allocations();
+        let spoil = || {
+            let memory = theirs.alloc_zeros::<f32>(3).unwrap();
+            fail("cuMemFreeAsync:1");
+            drop(memory);
+            fail("");
+        };
+        spoil();
+        assert!(context.bind_to_thread().is_err(), "cudarc keeps none any more");
+
+        spoil();
+        let (device, module) = gpu();
+        let stream = device.stream().unwrap();
+        let input = Buffer::from_slice(&device, &[1.0f32; 4]).unwrap();
+        let mut output = Buffer::<f32>::zeroed(&device, 4).unwrap();
+        stream.launch(&module, 1, scale, (read(&input), write(&mut output), 2.0)).unwrap();
+        assert_eq!(output.to_vec().unwrap(), [2.0; 4]);
+        // What is dropped here is given back all the same: what is left is theirs.
+        let calls = asked(|| drop((input, output, stream, module, device)));
+        assert_eq!(
+            (count(&calls, "destroy stream"), count(&calls, "unload")),
+            (2, 1),
+            "{calls:#?}"
+        );
+        assert_eq!(allocations(), before + 2);
+        assert!(context.bind_to_thread().is_err(), "it was not taken from them either");
     });
 }
 
@@ -599,7 +596,7 @@ fn callbacks_come_in_order_and_may_not_give_work() {
             })
             .unwrap();
         assert!(told.try_recv().is_err(), "nothing has been waited for");
-        stream.synchronize().unwrap();
+        drop(stream.synchronize().unwrap());
         assert!(told.recv().unwrap());
         drop((data, stream, device));
         assert_eq!((allocations(), &*violations()), (0, ""));

@@ -1,9 +1,26 @@
-//! Two threads on one reservation, in every order that their locks allow.
+//! Two threads on one reservation, and two that give work, in every order that their locks allow.
 //!
-//! The module is compiled here a second time, with the model checker's locks in place of the standard
-//! library's.
+//! The modules are compiled here a second time, with the model checker's locks in place of the standard
+//! library's; work is given to queues that write down what they were asked.
 
 #![allow(dead_code, unused_imports)]
+
+#[path = "../src/capturing.rs"]
+mod capturing;
+#[path = "loom/driver.rs"]
+mod driver;
+#[path = "../src/error.rs"]
+mod error;
+#[path = "../src/fence.rs"]
+mod fence;
+#[path = "../src/lane.rs"]
+mod lane;
+#[path = "../src/report.rs"]
+mod report;
+#[path = "loom/submission.rs"]
+mod submission;
+#[path = "../src/waits.rs"]
+mod waits;
 
 mod sync {
     pub use loom::sync::{Mutex, MutexGuard};

@@ -1,58 +1,31 @@
-//! Random programs of host operations beside a model that does the same one after the other.
+//! Random programs of host operations, of one thread and of three at the same time, beside a model.
 //!
-//! Every operation runs on a thread of its own, some of them while another thread captures, some with an error that the
-//! driver answers to one of its functions. What is read must be what the model has; after an error, the buffers that
-//! were to be written are unknown until they are overwritten, and nothing else is. At the end nothing is left, and the
-//! stand-in has seen no use of memory that is not there.
+//! Every buffer stands under a lock with the values that the model has for it. An operation locks what it touches as it
+//! borrows it (shared to read, exclusively to write), is given to the device, and changes the model before it lets go: so the
+//! order in which the threads get a buffer's lock, which is the one in which they get its reservation, is all that the model
+//! knows, and the rest goes on at the same time. What is read must be what the model has. Operations may come with an error
+//! that the driver answers to one of its functions, to whoever calls it meanwhile; after an error, the buffers that were to be
+//! written are unknown until they are overwritten, and nothing else is. At the end nothing is left, and the stand-in has seen no
+//! use of memory that is not there.
 
 #![cfg(target_os = "linux")]
 
+mod fixture;
 mod stand_in;
 
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex, RwLock};
 use std::thread;
 
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
 use baton_campaign::Campaign;
 use baton_host::{
-    Binary, Buffer, Device, EmulatorOptions, Error, Graph, Image, KernelInfo, Module, Pinned,
-    Stream, read, write,
+    Buffer, Capture, Device, EmulatorOptions, Error, Graph, Managed, Module, Pinned, Stream, read,
+    write,
 };
+use fixture::{KERNELS, scale};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use stand_in::{Driver, allocations, asked, complete, fail, seed, violations, with};
-
-static KERNELS: Image = Image {
-    name: "by_hand",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: include_str!("by_hand.ptx"),
-        lines: "",
-        cubin: None,
-        kernels: &[KernelInfo {
-            name: "scale",
-            registers: None,
-            spill_bytes: 0,
-            stack_bytes: 0,
-            static_shared: 0,
-            declared: None,
-        }],
-    }],
-};
-
-/// `output[i] = factor * input[i]`, of four.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: this is what `scale` takes, here and in the stand-in; the slices' lifetime is the result's.
-    unsafe { Call::new("scale", shape, params) }
-}
 
 const LEN: usize = 4;
 const BUFFERS: usize = 4;
@@ -124,17 +97,36 @@ enum Op {
         stream: usize,
         what: usize,
     },
-    /// A stream is captured, and another operation comes from elsewhere meanwhile.
+    /// A stream is captured, with a branch on another, and another operation comes from elsewhere meanwhile.
     Capture {
         stream: usize,
         from: usize,
         to: usize,
-        fill: usize,
+        branch: bool,
+    },
+    /// The same, in the place of what was captured before.
+    Update {
+        stream: usize,
+        from: usize,
+        to: usize,
+        branch: bool,
     },
     LaunchGraph {
         stream: usize,
     },
     DropGraph,
+    /// To another device and back.
+    Travel {
+        stream: usize,
+        from: usize,
+        to: usize,
+    },
+    /// Through memory that the host looks at.
+    Manage {
+        stream: usize,
+        from: usize,
+        to: usize,
+    },
     Synchronize {
         stream: usize,
     },
@@ -147,7 +139,7 @@ enum Op {
 }
 
 /// A function of the driver and what it answers.
-const ERRORS: [&str; 14] = [
+const ERRORS: [&str; 19] = [
     "cuEventSynchronize:900",
     "cuEventQuery:900",
     "cuEventRecord:1",
@@ -156,12 +148,17 @@ const ERRORS: [&str; 14] = [
     "cuStreamCreateWithPriority:2",
     "cuMemcpyHtoDAsync_v2:1",
     "cuMemcpyDtoHAsync_v2:1",
+    "cuMemcpyDtoDAsync_v2:1",
+    "cuMemcpyPeerAsync:1",
     "cuMemsetD8Async:917",
     "cuLaunchKernelEx:701",
     "cuMemAllocAsync:2",
+    "cuMemAllocManaged:2",
     "cuMemFreeAsync:1",
     "cuMemHostAlloc:2",
     "cuGraphLaunch:1",
+    "cuGraphInstantiateWithFlags:2",
+    "cuGraphExecUpdate_v2:1",
 ];
 
 fn op() -> impl Strategy<Value = Op> {
@@ -186,8 +183,12 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(stream, to, value)| Op::ReplaceOn { stream, to, value }),
         1 => (stream.clone(), buffer.clone(), value).prop_map(|(stream, to, value)| Op::Free { stream, to, value }),
         1 => (stream.clone(), buffer.clone()).prop_map(|(stream, what)| Op::Move { stream, what }),
-        2 => (stream.clone(), two, buffer)
-            .prop_map(|(stream, (from, to), fill)| Op::Capture { stream, from, to, fill }),
+        2 => (stream.clone(), two.clone(), any::<bool>())
+            .prop_map(|(stream, (from, to), branch)| Op::Capture { stream, from, to, branch }),
+        1 => (stream.clone(), two.clone(), any::<bool>())
+            .prop_map(|(stream, (from, to), branch)| Op::Update { stream, from, to, branch }),
+        1 => (stream.clone(), two.clone()).prop_map(|(stream, (from, to))| Op::Travel { stream, from, to }),
+        1 => (stream.clone(), two).prop_map(|(stream, (from, to))| Op::Manage { stream, from, to }),
         3 => stream.clone().prop_map(|stream| Op::LaunchGraph { stream }),
         1 => Just(Op::DropGraph),
         2 => stream.clone().prop_map(|stream| Op::Synchronize { stream }),
@@ -197,256 +198,501 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A program: operations, each with the error that comes with it, and a seed for what is done early.
+/// What one thread does: operations, some with an error.
+type Thread = Vec<(Op, Option<usize>)>;
+
+/// A program, and a seed for what is done early.
 #[derive(Clone, Debug)]
 struct Program {
-    ops: Vec<(Op, Option<usize>)>,
+    threads: Vec<Thread>,
     seed: u64,
 }
 
-fn program() -> impl Strategy<Value = Program> {
+/// Programs of so many threads, and of about 40 operations altogether.
+fn program(threads: usize) -> impl Strategy<Value = Program> {
     let error = prop_oneof![8 => Just(None), 1 => (0..ERRORS.len()).prop_map(Some)];
-    let ops = proptest::collection::vec((op(), error), 1..40);
-    (ops, any::<u64>()).prop_map(|(ops, seed)| Program { ops, seed })
+    let ops = proptest::collection::vec((op(), error), 1..=40 / threads);
+    let threads = proptest::collection::vec(ops, threads);
+    (threads, any::<u64>()).prop_map(|(threads, seed)| Program { threads, seed })
 }
 
 /// What a buffer should have; `None` after an error.
 type Values = Option<[f32; LEN]>;
 
+struct Slot {
+    buffer: Buffer<f32>,
+    values: Values,
+    /// Which allocation it is, so that a graph's are known.
+    name: u32,
+}
+
+/// A graph, and the slots that it reads and writes, with the names that they had.
+struct Held {
+    graph: Graph,
+    from: (usize, u32),
+    to: (usize, u32),
+}
+
+/// Everything that the threads share. What is locked first stands first.
 struct World {
+    graph: Mutex<Option<Held>>,
+    streams: Vec<RwLock<Stream>>,
+    slots: Vec<RwLock<Slot>>,
+    module: RwLock<Module>,
     device: Device,
-    module: Module,
-    streams: Vec<Stream>,
-    buffers: Vec<Buffer<f32>>,
-    values: Vec<Values>,
-    /// Which allocation each is, so that a graph's are known.
-    names: Vec<u32>,
-    graph: Option<(Graph, u32, u32)>,
-    next: u32,
+    other: Device,
+    names: AtomicU32,
+    excuses: Excuses,
+}
+
+/// Why an operation may fail: the driver was told to, or some buffer is unknown, now or in between.
+#[derive(Default)]
+struct Excuses {
+    now: AtomicUsize,
+    ever: AtomicUsize,
+}
+
+impl Excuses {
+    fn begin(&self) {
+        self.now.fetch_add(1, Ordering::SeqCst);
+        self.ever.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.now.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// How many there have been; nothing is remembered of those that there are now.
+    fn mark(&self) -> Option<usize> {
+        let ever = self.ever.load(Ordering::SeqCst);
+        (self.now.load(Ordering::SeqCst) == 0).then_some(ever)
+    }
+
+    /// Whether there was one then, or has been one since.
+    fn since(&self, mark: Option<usize>) -> bool {
+        mark.is_none() || self.mark() != mark
+    }
 }
 
 fn filled(byte: u8) -> [f32; LEN] {
     [f32::from_le_bytes([byte; 4]); LEN]
 }
 
+fn value_of(value: u8) -> [f32; LEN] {
+    [f32::from(value); LEN]
+}
+
+/// Kept finite, so that equal bits are equal numbers.
+fn doubled(values: Values) -> Values {
+    values.map(|values| values.map(|value| 2.0 * value))
+}
+
 impl World {
-    fn new(device: Device) -> Result<Self, Error> {
-        let module = device.load(&KERNELS)?;
-        let streams = (0..STREAMS).map(|_| device.stream()).collect::<Result<_, _>>()?;
-        let values: Vec<_> = (0..BUFFERS).map(|index| Some([1.0 + index as f32; LEN])).collect();
-        let buffers = values.iter().map(|v| Buffer::from_slice(&device, &v.unwrap()));
-        let buffers = buffers.collect::<Result<_, _>>()?;
-        let names = (0..BUFFERS as u32).collect();
-        Ok(Self { device, module, streams, buffers, values, names, graph: None, next: 100 })
+    fn new(device: Device, other: Device) -> Result<Self, Error> {
+        let module = RwLock::new(device.load(&KERNELS)?);
+        let streams = (0..STREAMS).map(|_| device.stream().map(RwLock::new));
+        let slots = (0..BUFFERS).map(|index| {
+            let values = [1.0 + index as f32; LEN];
+            let buffer = Buffer::from_slice(&device, &values)?;
+            Ok(RwLock::new(Slot { buffer, values: Some(values), name: index as u32 }))
+        });
+        Ok(Self {
+            graph: Mutex::new(None),
+            streams: streams.collect::<Result<_, _>>()?,
+            slots: slots.collect::<Result<_, Error>>()?,
+            module,
+            other,
+            names: AtomicU32::new(BUFFERS as u32),
+            excuses: Excuses::default(),
+            device,
+        })
     }
 
-    /// Does it, and says which buffers it was to write, with what they should have then.
-    fn act(&mut self, op: Op) -> (Result<(), Error>, Vec<(usize, Values)>) {
-        let doubled = |values: Values| values.map(|values| values.map(|value| 2.0 * value));
-        let value_of = |value: u8| [f32::from(value); LEN];
+    /// What became of an operation that was to give a buffer these values.
+    fn set(&self, slot: &mut Slot, values: Values, done: &Result<(), Error>) {
+        let values = values.filter(|_| done.is_ok());
+        match (slot.values, values) {
+            (Some(_), None) => self.excuses.begin(),
+            (None, Some(_)) => self.excuses.end(),
+            _ => {}
+        }
+        slot.values = values;
+    }
+
+    fn put(
+        &self,
+        slot: &mut Slot,
+        made: Result<Buffer<f32>, Error>,
+        values: [f32; LEN],
+    ) -> Result<(), Error> {
+        let done = made.map(|buffer| {
+            slot.buffer = buffer;
+            slot.name = self.names.fetch_add(1, Ordering::SeqCst);
+        });
+        self.set(slot, Some(values), &done);
+        done
+    }
+
+    /// An operation that reads one buffer and writes another.
+    fn between(
+        &self,
+        from: usize,
+        to: usize,
+        values: impl FnOnce(Values, Values) -> Values,
+        act: impl FnOnce(&Buffer<f32>, &mut Buffer<f32>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (from, mut to) = self.two(from, to);
+        let done = act(&from.buffer, &mut to.buffer);
+        let values = values(from.values, to.values);
+        self.set(&mut to, values, &done);
+        done
+    }
+
+    /// Two slots, locked in the order of their numbers.
+    fn two(
+        &self,
+        from: usize,
+        to: usize,
+    ) -> (std::sync::RwLockReadGuard<'_, Slot>, std::sync::RwLockWriteGuard<'_, Slot>) {
+        let (read, write) =
+            (|| self.slots[from].read().unwrap(), || self.slots[to].write().unwrap());
+        if from < to {
+            let from = read();
+            (from, write())
+        } else {
+            let to = write();
+            (read(), to)
+        }
+    }
+
+    /// Does one operation. What comes back is its error, the world's model is in step.
+    fn act(&self, op: Op) -> Result<(), Error> {
+        let stream_of = |stream: usize| self.streams[stream].read().unwrap();
+        let slot_of = |slot: usize| self.slots[slot].write().unwrap();
         match op {
             Op::Write { to, value } => {
-                let done = self.buffers[to].write(&value_of(value));
-                (done, vec![(to, Some(value_of(value)))])
+                let mut slot = slot_of(to);
+                let done = slot.buffer.write(&value_of(value));
+                self.set(&mut slot, Some(value_of(value)), &done);
+                done
             }
-            Op::Fill { to } => (self.buffers[to].fill(0x3f), vec![(to, Some(filled(0x3f)))]),
+            Op::Fill { to } => {
+                let mut slot = slot_of(to);
+                let done = slot.buffer.fill(0);
+                self.set(&mut slot, Some(filled(0)), &done);
+                done
+            }
             Op::FillOn { stream, to } => {
-                let done = self.streams[stream].fill(&mut self.buffers[to], 0x40);
-                (done.map(drop), vec![(to, Some(filled(0x40)))])
+                let (stream, mut slot) = (stream_of(stream), slot_of(to));
+                let done = stream.fill(&mut slot.buffer, 0x3f).map(drop);
+                self.set(&mut slot, Some(filled(0x3f)), &done);
+                done
             }
             Op::Read { from } => {
-                let done = self.buffers[from].to_vec().map(|values| {
-                    if let Some(expected) = self.values[from] {
-                        assert_eq!(values, expected, "a stale read of buffer {from}");
-                    }
-                });
-                (done, vec![])
+                let slot = self.slots[from].read().unwrap();
+                let values = slot.buffer.to_vec()?;
+                assert!(
+                    slot.values.is_none_or(|v| values == v),
+                    "stale: {values:?} for {:?}",
+                    slot.values
+                );
+                Ok(())
             }
             Op::Launch { stream, from, to } => {
-                let after = doubled(self.values[from]);
-                let Self { streams, module, buffers, .. } = self;
-                let [a, b] = buffers.get_disjoint_mut([from, to]).unwrap();
-                let done = streams[stream].launch(module, 1, scale, (read(a), write(b), 2.0));
-                (done.map(drop), vec![(to, after)])
+                let stream = stream_of(stream);
+                self.between(
+                    from,
+                    to,
+                    |from, _| doubled(from),
+                    |from, to| {
+                        let module = self.module.read().unwrap();
+                        stream.launch(&module, 1, scale, (read(from), write(to), 2.0)).map(drop)
+                    },
+                )
             }
-            Op::LaunchAndWait { from, to } => {
-                let after = doubled(self.values[from]);
-                let (device, module) = (self.device.clone(), &self.module);
-                let [a, b] = self.buffers.get_disjoint_mut([from, to]).unwrap();
-                let done = device.launch(module, 1, scale(a.as_arg(), b.as_arg_mut(), 2.0));
-                (done.map(drop), vec![(to, after)])
-            }
+            Op::LaunchAndWait { from, to } => self.between(
+                from,
+                to,
+                |from, _| doubled(from),
+                |from, to| {
+                    let module = self.module.read().unwrap();
+                    self.device
+                        .launch(&module, 1, scale(from.as_arg(), to.as_arg_mut(), 2.0))
+                        .map(drop)
+                },
+            ),
             Op::Copy { stream, from, to } => {
-                let after = self.values[from];
-                let [a, b] = self.buffers.get_disjoint_mut([from, to]).unwrap();
-                (self.streams[stream].copy(a, b).map(drop), vec![(to, after)])
+                let stream = stream_of(stream);
+                self.between(from, to, |from, _| from, |from, to| stream.copy(from, to).map(drop))
             }
             Op::CopyPart { stream, from, to } => {
-                let after = self.values[to].zip(self.values[from]);
-                let after = after.map(|(to, from)| [to[0], to[1], from[0], from[1]]);
-                let [a, b] = self.buffers.get_disjoint_mut([from, to]).unwrap();
-                let (part, mut into) = (a.slice(..2).unwrap(), b.slice_mut(2..).unwrap());
-                (self.streams[stream].copy(&part, &mut into).map(drop), vec![(to, after)])
+                let stream = stream_of(stream);
+                let values = |from: Values, to: Values| {
+                    to.zip(from).map(|(to, from)| [to[0], to[1], from[0], from[1]])
+                };
+                self.between(from, to, values, |from, to| {
+                    stream
+                        .copy(&from.slice(..2).unwrap(), &mut to.slice_mut(2..).unwrap())
+                        .map(drop)
+                })
             }
             Op::Download { stream, from, look } => {
-                let expected = self.values[from];
-                let done = Pinned::zeroed(&self.device, LEN).and_then(|mut host| {
-                    self.streams[stream].download(&self.buffers[from], &mut host)?;
-                    if look {
-                        let values = host.as_slice()?;
-                        assert!(expected.is_none_or(|v| values == v), "a stale download");
-                    }
-                    Ok(())
-                });
-                (done, vec![])
+                let (stream, slot) = (stream_of(stream), self.slots[from].read().unwrap());
+                let mut host = Pinned::zeroed(&self.device, LEN)?;
+                stream.download(&slot.buffer, &mut host)?;
+                if look {
+                    let values = host.as_slice()?;
+                    assert!(slot.values.is_none_or(|v| values == v), "a stale download");
+                }
+                Ok(())
             }
             Op::Upload { stream, to, value } => {
+                let (stream, mut slot) = (stream_of(stream), slot_of(to));
                 let done = Pinned::from_slice(&self.device, &value_of(value))
-                    .and_then(|host| self.streams[stream].upload(&host, &mut self.buffers[to]));
-                (done.map(drop), vec![(to, Some(value_of(value)))])
+                    .and_then(|host| stream.upload(&host, &mut slot.buffer).map(drop));
+                self.set(&mut slot, Some(value_of(value)), &done);
+                done
             }
             Op::Replace { to, value } => {
                 let made = Buffer::from_slice(&self.device, &value_of(value));
-                (self.replace(to, made), vec![(to, Some(value_of(value)))])
+                self.put(&mut slot_of(to), made, value_of(value))
             }
             Op::ReplaceOn { stream, to, value } => {
-                let stream = &self.streams[stream];
+                let stream = stream_of(stream);
                 let made = stream.alloc(LEN).and_then(|mut buffer: Buffer<f32>| {
                     stream.fill(&mut buffer, value)?;
                     Ok(buffer)
                 });
-                (self.replace(to, made), vec![(to, Some(filled(value)))])
+                self.put(&mut slot_of(to), made, filled(value))
             }
             Op::Free { stream, to, value } => {
-                let made = Buffer::from_slice(&self.device, &value_of(value));
-                let done = made.and_then(|new| {
-                    let old = std::mem::replace(&mut self.buffers[to], new);
-                    self.renamed(to);
-                    self.values[to] = Some(value_of(value));
-                    self.streams[stream].free(old)
-                });
-                // Whatever became of the old one, the new one has its values, or is the old one.
-                (done.or(Ok(())), vec![(to, self.values[to])])
+                let (stream, mut slot) = (stream_of(stream), slot_of(to));
+                let new = Buffer::from_slice(&self.device, &value_of(value))?;
+                let old = std::mem::replace(&mut slot.buffer, new);
+                slot.name = self.names.fetch_add(1, Ordering::SeqCst);
+                self.set(&mut slot, Some(value_of(value)), &Ok(()));
+                // Whatever became of the old one, the new one has its values.
+                stream.free(old)
             }
             Op::Move { stream, what } => {
-                let done = self.streams[stream].resize(&mut self.buffers[what], LEN);
+                let (stream, mut slot) = (stream_of(stream), slot_of(what));
+                let done = stream.resize(&mut slot.buffer, LEN).map(drop);
                 if done.is_ok() {
-                    self.renamed(what);
+                    slot.name = self.names.fetch_add(1, Ordering::SeqCst);
                 }
-                (done.map(drop), vec![(what, self.values[what])])
+                let values = slot.values;
+                self.set(&mut slot, values, &done);
+                done
             }
-            Op::Capture { stream, from, to, fill } => self.capture(stream, from, to, fill),
+            Op::Capture { stream, from, to, branch } => {
+                let mut held = self.graph.lock().unwrap();
+                let (graph, from, to) = self.capture(stream, from, to, branch, None)?;
+                *held = graph.map(|graph| Held { graph, from, to });
+                Ok(())
+            }
+            Op::Update { stream, from, to, branch } => {
+                let mut held = self.graph.lock().unwrap();
+                let Some(held) = &mut *held else { return Ok(()) };
+                let captured = self.capture(stream, from, to, branch, Some(&mut held.graph));
+                (_, held.from, held.to) = captured?;
+                Ok(())
+            }
             Op::LaunchGraph { stream } => {
-                let Some((graph, from, to)) = &mut self.graph else { return (Ok(()), vec![]) };
-                let place = |name: u32| self.names.iter().position(|known| *known == name);
-                let (from, to) = (place(*from), place(*to));
-                let done = graph.launch(&self.streams[stream]).map(drop);
-                let written = to.map(|to| (to, from.and_then(|from| doubled(self.values[from]))));
-                // What the graph reads may be a buffer that nobody else has any more.
-                (done, written.into_iter().collect())
+                let mut held = self.graph.lock().unwrap();
+                let Some(Held { graph, from, to }) = &mut *held else { return Ok(()) };
+                let stream = stream_of(stream);
+                let (source, mut target) = self.two(from.0, to.0);
+                let done = graph.launch(&stream).map(drop);
+                if target.name == to.1 {
+                    // What the graph reads may be a buffer that nobody else has any more.
+                    let values = doubled(source.values.filter(|_| source.name == from.1));
+                    self.set(&mut target, values, &done);
+                }
+                done
             }
             Op::DropGraph => {
-                self.graph = None;
-                (Ok(()), vec![])
+                *self.graph.lock().unwrap() = None;
+                Ok(())
             }
-            Op::Synchronize { stream } => (self.streams[stream].synchronize().map(drop), vec![]),
+            Op::Travel { stream, from, to } => {
+                let odd = to % 2 == 1;
+                let stream = stream_of(stream);
+                self.between(
+                    from,
+                    to,
+                    |from, _| from,
+                    |from, to| {
+                        let mut there = Buffer::<f32>::zeroed(&self.other, LEN)?;
+                        stream.copy(from, &mut there)?;
+                        // By the other device's stream, or by this one's.
+                        match odd {
+                            true => self.other.stream()?.copy(&there, to).map(drop),
+                            false => stream.copy(&there, to).map(drop),
+                        }
+                    },
+                )
+            }
+            Op::Manage { stream, from, to } => {
+                let (stream, managed) =
+                    (stream_of(stream), Managed::<f32>::zeroed(&self.device, LEN));
+                let (from, mut to) = self.two(from, to);
+                let done = managed.and_then(|mut managed| {
+                    stream.copy(&from.buffer, &mut managed)?;
+                    let values = managed.as_mut_slice()?;
+                    assert!(from.values.is_none_or(|v| values == v), "stale managed memory");
+                    values.iter_mut().for_each(|value| *value *= 2.0);
+                    stream.copy(&managed, &mut to.buffer).map(drop)
+                });
+                self.set(&mut to, doubled(from.values), &done);
+                done
+            }
+            Op::Synchronize { stream } => stream_of(stream).synchronize().map(drop),
             Op::DropStream { stream } => {
-                let made = self.device.stream().map(|new| self.streams[stream] = new);
-                (made, vec![])
+                let new = self.device.stream()?;
+                *self.streams[stream].write().unwrap() = new;
+                Ok(())
             }
-            Op::Reload => (self.device.load(&KERNELS).map(|new| self.module = new), vec![]),
+            Op::Reload => {
+                let new = self.device.load(&KERNELS)?;
+                *self.module.write().unwrap() = new;
+                Ok(())
+            }
             Op::Complete(yes) => {
                 if !self.device.is_emulator() {
                     complete(yes);
                 }
-                (Ok(()), vec![])
+                Ok(())
             }
         }
     }
 
-    fn replace(&mut self, to: usize, made: Result<Buffer<f32>, Error>) -> Result<(), Error> {
-        self.buffers[to] = made?;
-        self.renamed(to);
-        Ok(())
-    }
-
-    fn renamed(&mut self, which: usize) {
-        self.next += 1;
-        self.names[which] = self.next;
-    }
-
+    /// Captures a launch, on the stream or on a branch of it, and makes a graph of it or updates the old one; with the slots
+    /// and their names.
     fn capture(
-        &mut self,
+        &self,
         stream: usize,
         from: usize,
         to: usize,
-        fill: usize,
-    ) -> (Result<(), Error>, Vec<(usize, Values)>) {
-        let names = (self.names[from], self.names[to]);
-        let (device, module) = (self.device.clone(), &self.module);
-        let [a, b] = self.buffers.get_disjoint_mut([from, to]).unwrap();
-        let made = self.streams[stream].capture(|capture| {
-            // Another thread goes on, and this one is held back.
-            thread::scope(|scope| {
-                let elsewhere = scope.spawn(|| {
-                    Buffer::from_slice(&device, &[fill as f32; LEN]).and_then(|new| new.to_vec())
-                });
-                if let Ok(values) = elsewhere.join().unwrap() {
-                    assert_eq!(values, [fill as f32; LEN]);
-                }
+        branch: bool,
+        old: Option<&mut Graph>,
+    ) -> Result<(Option<Graph>, (usize, u32), (usize, u32)), Error> {
+        let beside = (stream + 1) % STREAMS;
+        let lock = |stream: usize| self.streams[stream].write().unwrap();
+        let (mut first, mut second) = if stream < beside {
+            let first = lock(stream);
+            (first, lock(beside))
+        } else {
+            let second = lock(beside);
+            (lock(stream), second)
+        };
+        let (source, mut target) = self.two(from, to);
+        let places = ((from, source.name), (to, target.name));
+        let module = self.module.read().unwrap();
+        let second = branch.then_some(&mut *second);
+        let (a, b) = (&source.buffer, &mut target.buffer);
+        let graph = match old {
+            None => Some(first.capture(|capture| self.put_down(capture, second, &module, a, b))?),
+            Some(old) => {
+                old.update(&mut first, |capture| self.put_down(capture, second, &module, a, b))?;
+                None
+            }
+        };
+        Ok((graph, places.0, places.1))
+    }
+
+    fn put_down<'s>(
+        &self,
+        capture: &mut Capture<'_, 's>,
+        beside: Option<&'s mut Stream>,
+        module: &Module,
+        from: &Buffer<f32>,
+        to: &mut Buffer<f32>,
+    ) -> Result<(), Error> {
+        // Another thread goes on, and this one is held back.
+        thread::scope(|scope| {
+            let elsewhere = scope.spawn(|| {
+                Buffer::from_slice(&self.device, &[7.0f32; LEN]).and_then(|new| new.to_vec())
             });
-            assert!(matches!(a.to_vec(), Err(Error::Capturing { .. })));
-            capture.launch(module, 1, scale, (read(a), write(b), 2.0))
+            if let Ok(values) = elsewhere.join().unwrap() {
+                assert_eq!(values, [7.0; LEN]);
+            }
         });
-        let done = made.map(|graph| self.graph = Some((graph, names.0, names.1)));
-        (done, vec![])
+        assert!(matches!(from.to_vec(), Err(Error::Capturing { .. })));
+        match beside {
+            None => capture.launch(module, 1, scale, (read(from), write(to), 2.0)),
+            Some(beside) => {
+                let mut branch = capture.branch(beside)?;
+                branch.fill(to, 0)?;
+                capture.launch(module, 1, scale, (read(from), write(to), 2.0))
+            }
+        }
+    }
+
+    /// One thread's part of a program.
+    fn run(&self, thread: &Thread, errors: bool) {
+        for (at, (op, error)) in thread.iter().enumerate() {
+            let error = error.filter(|_| errors);
+            let before = self.excuses.mark();
+            if let Some(error) = error {
+                self.excuses.begin();
+                fail(ERRORS[error]);
+            }
+            let done = self.act(*op);
+            let excused = self.excuses.since(before);
+            if error.is_some() {
+                fail("");
+                self.excuses.end();
+            }
+            if let Err(said) = done {
+                assert!(excused, "{at}: {op:?} without an error of the driver's: {said}");
+            }
+        }
     }
 }
 
-/// Runs a program.
-fn run(device: Device, program: &Program, errors: bool) -> Result<(), TestCaseError> {
-    let mut world = World::new(device).map_err(|error| TestCaseError::fail(error.to_string()))?;
-    for (at, (op, error)) in program.ops.iter().enumerate() {
-        let error = error.filter(|_| errors);
-        if let Some(error) = error {
-            fail(ERRORS[error]);
-        }
-        let known = world.values.clone();
-        // A thread of its own, with no context current.
-        let acted = thread::scope(|scope| scope.spawn(|| world.act(*op)).join());
-        if error.is_some() {
-            fail("");
-        }
-        let (done, written) = acted.map_err(|panic| {
-            let said = panic.downcast_ref::<String>().cloned().unwrap_or_default();
-            TestCaseError::fail(format!("{at}: {op:?}: {said}"))
-        })?;
-        let was_known = written.iter().all(|(to, _)| known[*to].is_some());
-        for (to, values) in written {
-            world.values[to] = values.filter(|_| done.is_ok());
-        }
-        match done {
-            Ok(()) => {}
-            // Whoever reads what an error has left is told so.
-            Err(Error::ContentsUnknown { .. }) if known.contains(&None) => {}
-            Err(said) if error.is_none() => {
-                let lost = known.contains(&None) || !was_known;
-                prop_assert!(lost, "{at}: {op:?} without an error of the driver's: {said}");
-            }
-            Err(_) => {}
-        }
+/// Runs a program, each of its threads with no context current.
+fn run(
+    device: Device,
+    other: Device,
+    program: &Program,
+    errors: bool,
+) -> Result<(), TestCaseError> {
+    let failed = |error: Error| TestCaseError::fail(error.to_string());
+    let world = World::new(device, other).map_err(failed)?;
+    let together = Barrier::new(program.threads.len());
+    let panics: Vec<_> = thread::scope(|scope| {
+        let threads = program.threads.iter().map(|thread| {
+            scope.spawn(|| {
+                together.wait();
+                world.run(thread, errors);
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().filter_map(|thread| thread.join().err()).collect()
+    });
+    if errors {
+        fail("");
     }
-    for (index, expected) in world.values.iter().enumerate() {
-        if let Some(expected) = expected {
-            let values = world.buffers[index].to_vec();
-            let values = values.map_err(|error| TestCaseError::fail(error.to_string()))?;
+    if let Some(panic) = panics.first() {
+        let said = panic.downcast_ref::<String>().cloned();
+        return Err(TestCaseError::fail(said.unwrap_or_else(|| "a panic".into())));
+    }
+    for (index, slot) in world.slots.iter().enumerate() {
+        let slot = slot.read().unwrap();
+        if let Some(expected) = slot.values {
+            let values = slot.buffer.to_vec().map_err(failed)?;
             prop_assert_eq!(values, expected, "buffer {} at the end", index);
         }
     }
     Ok(())
 }
 
-fn all(name: &str, sample: u64, run: impl Fn(&Program) -> Result<(), TestCaseError>) {
+fn all(
+    name: &str,
+    threads: usize,
+    sample: u64,
+    run: impl Fn(&Program) -> Result<(), TestCaseError>,
+) {
     let campaign = Campaign::new(name, sample, 10_000);
     let config = Config {
         cases: campaign.cases() as u32,
@@ -455,23 +701,22 @@ fn all(name: &str, sample: u64, run: impl Fn(&Program) -> Result<(), TestCaseErr
         ..Config::default()
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &campaign.seed_bytes());
-    match TestRunner::new_with_rng(config, rng).run(&program(), |program| run(&program)) {
+    let ran = TestRunner::new_with_rng(config, rng).run(&program(threads), |program| run(&program));
+    match ran {
         Ok(()) => {}
         Err(TestError::Fail(why, program)) => panic!("{why}\n{program:#?}"),
         Err(TestError::Abort(why)) => panic!("{why}"),
     }
 }
 
-#[test]
-fn programs_on_a_hostile_driver_do_what_the_model_does() {
-    let test = "programs_on_a_hostile_driver_do_what_the_model_does";
-    with(Driver::StandIn, &[], test, || {
-        all("programs of host operations on a hostile driver", 300, |program| {
+fn on_a_hostile_driver(test: &str, name: &str, threads: usize) {
+    with(Driver::StandIn, &[("STAND_IN_GPUS", "2")], test, || {
+        all(name, threads, 300, |program| {
             // What was asked before is of no interest.
             asked(|| complete(false));
             seed(program.seed);
             let (left, violated) = (allocations(), violations());
-            run(Device::gpu(0).unwrap(), program, true)?;
+            run(Device::gpu(0).unwrap(), Device::gpu(1).unwrap(), program, true)?;
             prop_assert_eq!(violations(), violated);
             prop_assert_eq!(allocations(), left, "something is left");
             Ok(())
@@ -479,10 +724,31 @@ fn programs_on_a_hostile_driver_do_what_the_model_does() {
     });
 }
 
+fn on_emulators(name: &str, threads: usize) {
+    all(name, threads, 300, |program| {
+        let device = |seed| Device::emulator(EmulatorOptions::default().with_seed(seed));
+        run(device(program.seed), device(!program.seed), program, false)
+    });
+}
+
+#[test]
+fn programs_on_a_hostile_driver_do_what_the_model_does() {
+    let test = "programs_on_a_hostile_driver_do_what_the_model_does";
+    on_a_hostile_driver(test, "programs of host operations on a hostile driver", 1);
+}
+
+#[test]
+fn programs_of_three_threads_on_a_hostile_driver_do_what_the_model_does() {
+    let test = "programs_of_three_threads_on_a_hostile_driver_do_what_the_model_does";
+    on_a_hostile_driver(test, "programs of three threads on a hostile driver", 3);
+}
+
 #[test]
 fn programs_on_the_emulator_do_what_the_model_does() {
-    all("programs of host operations on the emulator", 300, |program| {
-        let options = EmulatorOptions::default().with_seed(program.seed);
-        run(Device::emulator(options), program, false)
-    });
+    on_emulators("programs of host operations on the emulator", 1);
+}
+
+#[test]
+fn programs_of_three_threads_on_the_emulator_do_what_the_model_does() {
+    on_emulators("programs of three threads on the emulator", 3);
 }

@@ -1,67 +1,17 @@
 //! Streams on the emulator, which overlap as the seed says: what is right under every seed is ordered.
 
+mod fixture;
+
 use std::time::Duration;
 
 use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape, SyncWords};
 use baton::protocol::SpinLock;
 use baton_host::reservation::{Fence, Waited};
 use baton_host::{
-    BadLaunch, Binary, Buffer, Device, EmulatorOptions, Error, Image, KernelInfo, Pinned,
-    SyncBuffer, read, write, zeroed,
+    BadLaunch, Buffer, Device, EmulatorOptions, Error, Pinned, SyncBuffer, Writable, read, write,
+    zeroed,
 };
-
-static KERNELS: Image = Image {
-    name: "by_hand",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: include_str!("by_hand.ptx"),
-        lines: "",
-        cubin: None,
-        kernels: &[
-            kernel("scale"),
-            kernel("print"),
-            kernel("spoil"),
-            kernel("count"),
-            kernel("plane"),
-        ],
-    }],
-};
-
-const fn kernel(name: &'static str) -> KernelInfo {
-    KernelInfo {
-        name,
-        registers: None,
-        spill_bytes: 0,
-        stack_bytes: 0,
-        static_shared: 0,
-        declared: None,
-    }
-}
-
-const SHAPE: Shape = Shape { threads: [4, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-
-/// `output[i] = factor * input[i]`.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: the entry `scale` takes two address-length pairs and a float, of 4 threads; the slices'
-    // lifetime is the result's.
-    unsafe { Call::new("scale", SHAPE, params) }
-}
-
-/// It traps before it has written anything.
-fn spoil<'a>(output: DeviceSliceMut<'a, f32>) -> Call<'a> {
-    let mut params = Params::new();
-    params.push_slice_mut(&output);
-    // SAFETY: the entry takes an address-length pair, whose lifetime is the result's.
-    unsafe { Call::new("spoil", SHAPE, params) }
-}
+use fixture::{KERNELS, SHAPE, bare, ones, scale, seeded, spoil};
 
 /// The parameter of a protocol of one word.
 fn count<'a>(lock: (SyncWords<'a, 1>, DeviceSliceMut<'a, u32>)) -> Call<'a> {
@@ -81,20 +31,11 @@ fn plane<'a>(map: DeviceSlice<'a, u64>, output: DeviceSliceMut<'a, f32>) -> Call
 }
 
 fn print<'a>() -> Call<'a> {
-    // SAFETY: the entry takes no parameters.
-    unsafe { Call::new("print", Shape { threads: [1; 3], ..SHAPE }, Params::new()) }
-}
-
-fn seeded(seed: u64) -> Device {
-    Device::emulator(EmulatorOptions::default().with_seed(seed))
+    bare("print", Shape { threads: [1; 3], ..SHAPE })
 }
 
 fn device() -> Device {
     seeded(0)
-}
-
-fn ones(device: &Device) -> Buffer<f32> {
-    Buffer::from_slice(device, &[1.0; 4]).unwrap()
 }
 
 #[test]
@@ -245,7 +186,7 @@ fn what_a_failed_writer_leaves_is_refused_until_it_is_overwritten() {
         assert!(error.to_string().contains("spoil"), "{error}");
         // It reached who waited for it, and its own stream, and nobody else.
         assert!(dependent.synchronize().is_err());
-        s3.synchronize().unwrap();
+        drop(s3.synchronize().unwrap());
         assert_eq!(good.to_vec().unwrap(), [2.0; 4]);
         for stream in [&s1, &s2] {
             assert!(matches!(stream.synchronize(), Err(Error::WorkFailed { .. })));
@@ -324,7 +265,7 @@ fn memory_comes_and_goes_in_a_streams_order() {
         let mut out = ones(&device);
         s2.launch(&module, 1, scale, (read(&data), write(&mut out), 1.0)).unwrap();
         s1.free(data).unwrap();
-        s1.synchronize().unwrap();
+        drop(s1.synchronize().unwrap());
         assert_eq!(out.to_vec().unwrap(), [f32::from_bits(0x3f3f3f3f); 4]);
     }
 }
@@ -380,7 +321,7 @@ fn a_launch_that_waits_comes_after_all_streams() {
         let stream = device.stream().unwrap();
         let (mut input, mut output) = (ones(&device), ones(&device));
         stream.launch(&module, 1, scale, (read(&output), write(&mut input), 4.0)).unwrap();
-        device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap();
+        drop(device.launch(&module, 1, scale(input.as_arg(), output.as_arg_mut(), 2.0)).unwrap());
         assert_eq!(output.to_vec().unwrap(), [8.0; 4]);
     }
 }
@@ -414,16 +355,14 @@ fn foreign_and_unfitting_buffers_are_refused() {
     let stream = here.stream().unwrap();
     let (mut ours, mut theirs) = (ones(&here), ones(&there));
     assert!(matches!(stream.fill(&mut theirs, 0), Err(Error::ForeignBuffer { .. })));
-    assert!(matches!(stream.copy(&theirs, &mut ours), Err(Error::ForeignBuffer { .. })));
+    let (from, mut to) = (ones(&there), ones(&device()));
+    assert!(matches!(stream.copy(&from, &mut to), Err(Error::ForeignBuffer { .. })));
     assert!(matches!(stream.resize(&mut theirs, 1), Err(Error::ForeignBuffer { .. })));
     assert!(matches!(stream.free(theirs), Err(Error::ForeignBuffer { .. })));
     let theirs = ones(&there);
     let refused = stream.launch(&module, 1, scale, (read(&theirs), write(&mut ours), 1.0));
     let Err(Error::BadLaunch { problem, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!(problem, BadLaunch::ForeignMemory { parameter: 0 });
-    let fence = there.stream().unwrap().record().unwrap();
-    assert!(matches!(stream.wait_for(&fence), Err(Error::ForeignFence)));
-
     let mut short = Buffer::<f32>::zeroed(&here, 3).unwrap();
     assert!(matches!(stream.copy(&ours, &mut short), Err(Error::BufferLengths { from: 4, to: 3 })));
     let empty = Buffer::<f32>::zeroed(&here, 0).unwrap();
@@ -475,4 +414,168 @@ fn what_a_closure_brings_is_waited_for_too() {
         second.launch(&module, 1, scale_it, (write(&mut output),)).unwrap();
         assert_eq!(output.to_vec().unwrap(), [3.0; 4], "seed {seed}");
     }
+}
+
+#[test]
+fn priorities_are_hints_and_change_no_order() {
+    for seed in 0..16 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let [low, high] = [-1, 7].map(|priority| device.stream_of_priority(priority).unwrap());
+        let (input, mut middle, mut output) = (ones(&device), ones(&device), ones(&device));
+        low.launch(&module, 1, scale, (read(&input), write(&mut middle), 3.0)).unwrap();
+        high.launch(&module, 1, scale, (read(&middle), write(&mut output), 5.0)).unwrap();
+        low.fill(&mut middle, 0).unwrap();
+        assert_eq!(output.to_vec().unwrap(), [15.0; 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn parts_of_buffers_go_where_buffers_go() {
+    for seed in 0..32 {
+        let device = seeded(seed);
+        let module = device.load(&KERNELS).unwrap();
+        let [s1, s2] = [(); 2].map(|()| device.stream().unwrap());
+        let numbers: Vec<f32> = (0..12u8).map(f32::from).collect();
+        let mut data = Buffer::from_slice(&device, &numbers).unwrap();
+        // Two parts of one buffer in one launch; another stream's work on a third part is in order with it.
+        let (first, mut rest) = data.split_at_mut(4).unwrap();
+        let (mut second, mut third) = rest.view_mut().split_at(4).unwrap();
+        s1.launch(&module, 1, scale, (read(&first), write(&mut second), 10.0)).unwrap();
+        s2.launch(&module, 1, scale, (read(&second), write(&mut third), 10.0)).unwrap();
+        s1.fill(&mut second.slice_mut(1..=2).unwrap(), 0).unwrap();
+        let expected = [0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 30.0, 0.0, 100.0, 200.0, 300.0];
+        assert_eq!(data.to_vec().unwrap(), expected, "seed {seed}");
+
+        // The host's copies, and those to page-locked memory, are of the part alone.
+        data.slice_mut(10..).unwrap().write(&[7.0, 8.0]).unwrap();
+        data.slice_mut(..1).unwrap().fill(0x3f).unwrap();
+        let mut host = Pinned::<f32>::zeroed(&device, 3).unwrap();
+        s2.download(&data.slice(9..).unwrap(), &mut host).unwrap();
+        assert_eq!(host.as_slice().unwrap(), [100.0, 7.0, 8.0]);
+        s2.upload(&host, &mut data.slice_mut(1..4).unwrap()).unwrap();
+        let mut read = [0.0; 4];
+        data.slice(..4).unwrap().slice(..).unwrap().read(&mut read).unwrap();
+        assert_eq!(read, [f32::from_le_bytes([0x3f; 4]), 100.0, 7.0, 8.0], "seed {seed}");
+    }
+}
+
+#[test]
+fn parts_that_a_buffer_does_not_have_are_refused() {
+    use std::ops::Bound;
+    let device = device();
+    let mut data = ones(&device);
+    for (first, end) in [(0, 5), (5, 5), (3, 2), (0, usize::MAX)] {
+        let refused = data.slice(first..end).map(drop).unwrap_err();
+        assert!(matches!(refused, Error::OutOfRange { len: 4, .. }), "{first}..{end}: {refused}");
+    }
+    assert!(data.slice((Bound::Excluded(usize::MAX), Bound::Unbounded)).is_err());
+    assert!(data.slice(..=usize::MAX).is_err());
+    assert!(data.split_at_mut(5).is_err());
+    // A range of a part is counted from the part's first value, and ends with it.
+    let part = data.slice(1..3).unwrap();
+    assert!(matches!(part.slice(..3), Err(Error::OutOfRange { len: 2, .. })));
+    assert!(data.slice(4..).unwrap().is_empty());
+    let (left, right) = data.split_at_mut(4).unwrap();
+    assert_eq!((left.len(), right.len()), (4, 0));
+    // Work on none of it is none.
+    device.stream().unwrap().fill(&mut data.slice_mut(4..).unwrap(), 0).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [1.0; 4]);
+}
+
+#[test]
+fn a_part_of_what_a_failed_writer_left_stays_unknown() {
+    let device = device();
+    let module = device.load(&KERNELS).unwrap();
+    let (s1, s2) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut data = ones(&device);
+    let failed = s1.launch(&module, 1, spoil, (write(&mut data),)).unwrap();
+    failed.synchronize().unwrap_err();
+    for mut part in [data.slice_mut(..2).unwrap()] {
+        let refused = [part.write(&[1.0; 2]), part.fill(0), s2.fill(&mut part, 0).map(drop)];
+        for result in refused {
+            assert!(matches!(result, Err(Error::ContentsUnknown { .. })), "{result:?}");
+        }
+    }
+    // A part that is all of it does.
+    data.slice_mut(..).unwrap().fill(0).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [0.0; 4]);
+}
+
+#[test]
+fn callbacks_come_between_the_work_before_and_behind_them() {
+    for seed in 0..16 {
+        let device = seeded(seed);
+        let [s1, s2] = [(); 2].map(|()| device.stream().unwrap());
+        let mut data = ones(&device);
+        let (tell, told) = std::sync::mpsc::channel();
+        let dropped = ones(&device);
+        let inside = device.clone();
+        let called = tell.clone();
+        s1.fill(&mut data, 0).unwrap();
+        let fence = s1
+            .call_back(move || {
+                // Neither work nor waiting.
+                let refused: [Result<(), Error>; 3] = [
+                    Buffer::<f32>::alloc(&inside, 1).map(drop),
+                    dropped.to_vec().map(drop),
+                    inside.stream().map(drop),
+                ];
+                let all = refused.iter().all(|r| matches!(r, Err(Error::InCallback { .. })));
+                drop(dropped);
+                called.send((1, all)).unwrap();
+            })
+            .unwrap();
+        s1.call_back(move || tell.send((2, true)).unwrap()).unwrap();
+        assert!(told.try_recv().is_err(), "nothing has been waited for");
+        // Who waits for the callback's fence comes behind it, on another stream too.
+        s2.wait_for(&fence).unwrap();
+        s2.record().unwrap().synchronize().unwrap();
+        assert_eq!(told.try_recv(), Ok((1, true)), "seed {seed}");
+        drop(s1.synchronize().unwrap());
+        assert_eq!(told.try_recv(), Ok((2, true)), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_callback_behind_a_failure_is_dropped_and_one_that_panics_ends_itself() {
+    let device = device();
+    let module = device.load(&KERNELS).unwrap();
+    let [s1, s2] = [(); 2].map(|()| device.stream().unwrap());
+    let mut data = ones(&device);
+    s1.launch(&module, 1, spoil, (write(&mut data),)).unwrap();
+    let held = std::sync::Arc::new(());
+    let of_callback = std::sync::Arc::clone(&held);
+    s1.call_back(move || panic!("called with {of_callback:?}")).unwrap();
+    assert!(s1.synchronize().is_err());
+    assert_eq!(std::sync::Arc::strong_count(&held), 1, "what it held has been dropped");
+
+    s2.call_back(|| panic!("on purpose")).unwrap();
+    let mut other = ones(&device);
+    s2.fill(&mut other, 0).unwrap();
+    assert_eq!(other.to_vec().unwrap(), [0.0; 4]);
+    drop(s2.synchronize().unwrap());
+}
+
+#[test]
+fn who_waits_while_another_thread_runs_the_callback_waits_on() {
+    let device = device();
+    let stream = device.stream().unwrap();
+    let (began, begun) = std::sync::mpsc::channel();
+    let (go, gone) = std::sync::mpsc::channel();
+    let fence = stream
+        .call_back(move || {
+            began.send(()).unwrap();
+            gone.recv().unwrap();
+        })
+        .unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| fence.synchronize().unwrap());
+        begun.recv().unwrap();
+        // This thread has nothing to do for it, and is not told that it will never end.
+        let here = scope.spawn(|| fence.synchronize());
+        assert_eq!(fence.synchronize_within(Some(Duration::ZERO)).unwrap(), Waited::TimedOut);
+        go.send(()).unwrap();
+        here.join().unwrap().unwrap();
+    });
 }

@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod fixture;
 mod stand_in;
 
 use std::collections::HashMap;
@@ -10,46 +11,12 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use baton::global::{GlobalPtr, ReadOnly};
-use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params, Shape};
+use baton::launch::{Call, DeviceSlice, DeviceSliceMut, KernelParam, Params};
 use baton::previous::Dependent;
 use baton_host::reservation::{Fence, Waited};
-use baton_host::{
-    Binary, Buffer, Device, Error, Image, KernelInfo, Module, Pinned, Stream, read, write,
-};
+use baton_host::{Buffer, Device, Error, Pinned, Stream, read, write};
+use fixture::{SHAPE, count, gpu, scale};
 use stand_in::{Driver, allocations, asked, complete, fail, violations, with};
-
-static KERNELS: Image = Image {
-    name: "k",
-    binaries: &[Binary {
-        arch: "sm_90a",
-        ptx: ".version 8.0\n.target sm_90a\n.address_size 64\n",
-        lines: "",
-        cubin: None,
-        kernels: &[KernelInfo {
-            name: "scale",
-            registers: Some(8),
-            spill_bytes: 0,
-            stack_bytes: 0,
-            static_shared: 0,
-            declared: None,
-        }],
-    }],
-};
-
-/// The stand-in's kernel, as the attribute would declare it.
-fn scale<'a>(
-    input: DeviceSlice<'a, f32>,
-    output: DeviceSliceMut<'a, f32>,
-    factor: f32,
-) -> Call<'a> {
-    let shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
-    let mut params = Params::new();
-    params.push_slice(&input);
-    params.push_slice_mut(&output);
-    f32::push(factor, &mut params);
-    // SAFETY: this is what the stand-in's `scale` takes; the slices' lifetime is the result's.
-    unsafe { Call::new("scale", shape, params) }
-}
 
 /// The same kernel, with all of its memory behind the grids before it.
 fn dependent<'a>(
@@ -57,19 +24,12 @@ fn dependent<'a>(
     output: DeviceSliceMut<'a, f32>,
     factor: f32,
 ) -> Call<'a> {
-    let shape = Shape { threads: [64, 1, 1], cluster: None, min_ctas: 1, dynamic_shared: 0 };
     let mut params = Params::new();
     <Dependent<ReadOnly<f32>>>::push(input, &mut params);
     <Dependent<GlobalPtr<f32>>>::push(output, &mut params);
     f32::push(factor, &mut params);
     // SAFETY: as for `scale`.
-    unsafe { Call::new("scale", shape, params) }
-}
-
-fn gpu() -> (Device, Module) {
-    let device = Device::gpu(0).unwrap();
-    let module = device.load(&KERNELS).unwrap();
-    (device, module)
+    unsafe { Call::new("scale", SHAPE, params) }
 }
 
 /// A buffer whose contents have arrived, so that nobody waits for the device's own stream, which is the first.
@@ -98,10 +58,6 @@ fn waits(log: &[String]) -> Vec<(u32, u32)> {
         }
     }
     waits
-}
-
-fn count(log: &[String], beginning: &str) -> usize {
-    log.iter().filter(|line| line.starts_with(beginning)).count()
 }
 
 #[test]
@@ -157,7 +113,7 @@ fn a_kernel_whose_memory_is_all_behind_the_grid_before_it_may_start_early() {
         // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION is 6.
         let early = |line: &str| line.contains("attribute 6 = [1,");
         assert!(!early(launches[0]) && early(launches[1]), "{log:#?}");
-        stream.synchronize().unwrap();
+        drop(stream.synchronize().unwrap());
         assert_eq!(c.to_vec().unwrap(), [6.0, 12.0, 18.0]);
     });
 }
@@ -185,7 +141,7 @@ fn n32_a_stream_may_be_dropped_while_it_writes() {
         assert_eq!((count(&log, "4 waits for"), count(&log, "free on 4")), (1, 1), "{log:#?}");
         let log = asked(|| drop(copy));
         assert_eq!((count(&log, "waits for"), count(&log, "free on 3")), (0, 1), "{log:#?}");
-        reader.synchronize().unwrap();
+        drop(reader.synchronize().unwrap());
         assert_eq!(violations(), "");
     });
 }
@@ -208,7 +164,7 @@ fn n32_freeing_on_a_stream_waits_for_everyone() {
         // So is a buffer that the host has made; the wait for its user is one that the stream has done.
         let log = asked(|| s3.free(out).unwrap());
         assert_eq!((count(&log, "free on 4"), count(&log, "waits for")), (1, 0), "{log:#?}");
-        s3.synchronize().unwrap();
+        drop(s3.synchronize().unwrap());
         assert_eq!(violations(), "");
     });
 }
@@ -355,7 +311,7 @@ fn a_graph_waits_for_what_its_capture_touched() {
         drop(graph);
         drop(buffer(&device));
         assert_eq!(allocations(), before - 1);
-        stream.synchronize().unwrap();
+        drop(stream.synchronize().unwrap());
         assert_eq!(violations(), "");
     });
 }
@@ -501,7 +457,7 @@ fn a_launch_that_waits_comes_after_what_its_buffers_say() {
         beside.fill(&mut other, 0).unwrap();
         let log = asked(|| {
             let call = scale(input.as_arg(), output.as_arg_mut(), 2.0);
-            device.launch(&module, 1, call).unwrap();
+            drop(device.launch(&module, 1, call).unwrap());
         });
         assert_eq!(count(&log, "1 waits for"), 1, "of two streams, one: {log:#?}");
         assert_eq!(count(&log, "synchronize"), 1, "its own event, and nothing else: {log:#?}");
@@ -533,5 +489,38 @@ fn memory_that_a_stream_does_not_get_is_an_error() {
         stream.resize(&mut data, 2).unwrap();
         let log = asked(|| drop(other.copy(&data, &mut copy).unwrap()));
         assert_eq!(count(&log, "3 waits for"), 1, "{log:#?}");
+    });
+}
+
+#[test]
+fn priorities_are_the_nearest_that_the_driver_has() {
+    with(Driver::StandIn, &[], "priorities_are_the_nearest_that_the_driver_has", || {
+        let device = Device::gpu(0).unwrap();
+        // The stand-in has 0 to -5, and in the driver's words the smaller number goes first.
+        let cases = [
+            (0, ""),
+            (1, " of priority -1"),
+            (5, " of priority -5"),
+            (99, " of priority -5"),
+            (i32::MAX, " of priority -5"),
+            (-3, ""),
+            (i32::MIN, ""),
+        ];
+        let (mut data, mut streams) = (buffer(&device), Vec::new());
+        for (index, (wanted, expected)) in cases.into_iter().enumerate() {
+            let mut stream = None;
+            let log = asked(|| stream = Some(device.stream_of_priority(wanted).unwrap()));
+            assert_eq!(log, [format!("create stream {}{expected}", index + 2)]);
+            // What is first by its buffers is first, whatever the priority.
+            let stream = stream.unwrap();
+            let log = asked(|| drop(stream.fill(&mut data, 0).unwrap()));
+            assert_eq!(waits(&log).len(), streams.len(), "{log:#?}");
+            streams.push(stream);
+        }
+        fail("cuCtxGetStreamPriorityRange:1");
+        let error = device.stream_of_priority(1).map(drop).unwrap_err();
+        assert!(error.to_string().contains("making a stream of Stand-in 0"), "{error}");
+        // The usual one needs no range.
+        device.stream().unwrap();
     });
 }

@@ -101,7 +101,9 @@ fn products_of_all_types_are_exact() {
     let (device, module) = emulator();
     let run = |seed: u64, call: Call<'_>| {
         device.set_seed(seed);
-        device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        drop(
+            device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}")),
+        );
     };
     for seed in 0..SEEDS {
         let floats = |call: &dyn Fn(&mut Buffer<f32>), wanted: Vec<f64>, what: &str| {

@@ -180,7 +180,7 @@ fn a_product_is_rescaled_in_tensor_memory_under_every_schedule() {
         device.set_seed(seed);
         let mut output = Buffer::<f32>::poisoned(&device, 128).expect("memory");
         let launch = device.launch(&module, 1, typed_kernel::rescale(output.as_arg_mut()));
-        launch.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        drop(launch.unwrap_or_else(|error| panic!("seed {seed}: {error}")));
         // Half of the first product, and the second, in sixteen columns.
         let expected: Vec<f32> = (0..128).map(|row| 16.0 * 96.0 * (row % 5) as f32).collect();
         assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
@@ -194,7 +194,7 @@ fn pairs_and_cached_reads_run_under_every_schedule() {
         device.set_seed(seed);
         let mut output = Buffer::<u32>::poisoned(&device, 256).expect("memory");
         let launch = device.launch(&module, 2, typed_kernel::pairs(output.as_arg_mut()));
-        launch.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        drop(launch.unwrap_or_else(|error| panic!("seed {seed}: {error}")));
         assert_eq!(output.to_vec().expect("memory"), [256; 256], "seed {seed}");
 
         let input: Vec<u32> = (0..32).collect();
@@ -202,7 +202,9 @@ fn pairs_and_cached_reads_run_under_every_schedule() {
         let mut words = Buffer::from_slice(&device, &[1, 1, 1, 1, 1, 1, 1, 7]).expect("memory");
         let mut output = Buffer::<u32>::poisoned(&device, 32).expect("memory");
         let call = typed_kernel::reads(input.as_arg(), words.as_arg_mut(), output.as_arg_mut());
-        device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        drop(
+            device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}")),
+        );
         let expected: Vec<u32> = (0..32).map(|i| 7 * i).collect();
         assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}");
     }
@@ -226,7 +228,9 @@ fn an_edited_map_loads_one_matrix_after_the_other_under_every_schedule() {
             output.as_arg_mut(),
             COUNT as u32,
         );
-        device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        drop(
+            device.launch(&module, 1, call).unwrap_or_else(|error| panic!("seed {seed}: {error}")),
+        );
         // The first row of each matrix.
         let column = |lane: usize| (0..COUNT).map(|i| ((i * 2048 + lane) % 1021) as f32).sum();
         let expected: Vec<f32> = (0..32).map(column).collect();

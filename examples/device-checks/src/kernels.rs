@@ -36,7 +36,7 @@ pub fn refusals(device: &Device) -> Checked {
     let call = reservation_kernel::write(foreign.as_arg_mut(), 1);
     refused(device.launch(&module, CTAS, call), "memory of another device")?;
     // Nothing of it has hurt the device.
-    device.launch(&module, CTAS, reservation_kernel::write(data.as_arg_mut(), 1))?;
+    drop(device.launch(&module, CTAS, reservation_kernel::write(data.as_arg_mut(), 1))?);
     same("the last element", reservation_kernel::value(1, 99), data.to_vec()?[99])
 }
 

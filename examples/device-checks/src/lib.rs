@@ -23,6 +23,18 @@ impl Check {
     }
 }
 
+/// A check that this machine has not what is needed for: the error that is no failure.
+#[derive(Debug)]
+pub struct Skipped(pub &'static str);
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Skipped {}
+
 /// Nothing, or what is wrong.
 pub type Checked = Result<(), Box<dyn std::error::Error>>;
 
@@ -32,10 +44,17 @@ pub const ALL: &[Check] = &[
     Check { name: "page-locked copies", run: memory::pinned },
     Check { name: "memory that is dropped in use", run: memory::dropped },
     Check { name: "memory in a stream's order", run: memory::stream_ordered },
+    Check { name: "parts and rows of buffers", run: memory::parts },
+    Check { name: "managed memory", run: memory::managed },
+    Check { name: "copies between devices", run: memory::peers },
     Check { name: "a chain over three streams", run: streams::chain },
     Check { name: "two readers and a writer", run: streams::readers },
     Check { name: "looking and waiting", run: streams::waits },
+    Check { name: "priorities", run: streams::priorities },
+    Check { name: "callbacks and tasks", run: streams::callbacks },
     Check { name: "a graph, ten times", run: streams::graph },
+    Check { name: "a graph with branches", run: streams::branches },
+    Check { name: "a graph that is uploaded and updated", run: streams::updates },
     Check { name: "refused launches", run: kernels::refusals },
     Check { name: "occupancy", run: kernels::occupancy },
     Check { name: "mailboxes", run: kernels::mailboxes },

@@ -1,10 +1,12 @@
 //! Memory: what is copied comes back, and nothing is freed in use.
 
-use baton_host::{Buffer, Device, POISON, Pinned, read, write};
+use baton_host::{
+    Buffer, Device, EmulatorOptions, Error, Managed, Matrix, POISON, Pinned, read, write,
+};
 use example_common::Numbers;
 use reservation::{CTAS, KERNELS};
 
-use crate::{Checked, same_elements};
+use crate::{Checked, Skipped, same_elements};
 
 /// None, one, no multiple of anything, and more than a page.
 const LENGTHS: [usize; 4] = [0, 1, 1001, 1 << 18];
@@ -76,6 +78,81 @@ pub fn stream_ordered(device: &Device) -> Checked {
         same_elements("moved", &values[..3000], &buffer.to_vec()?)?;
         stream.free(buffer)?;
     }
-    stream.synchronize()?;
+    drop(stream.synchronize()?);
+    Ok(())
+}
+
+pub fn parts(device: &Device) -> Checked {
+    let (first, second) = (device.stream()?, device.stream()?);
+    let values = numbers(3000);
+    let mut buffer = Buffer::from_slice(device, &values)?;
+    // The last third over the first, by one stream, and the second filled by another.
+    let (mut low, rest) = buffer.split_at_mut(1000)?;
+    let (mut middle, high) = rest.split_at(1000)?;
+    first.copy(&high, &mut low)?;
+    second.fill(&mut middle, 0x11)?;
+    let expected = [&values[2000..], &[0x1111_1111; 1000], &values[2000..]].concat();
+    same_elements("parts", &expected, &buffer.to_vec()?)?;
+
+    let mut square = Buffer::<u32>::zeroed(device, 50 * 64)?;
+    let rows = Matrix::new(50, 20);
+    first.copy_matrix((&buffer, rows), (&mut square, rows.with_pitch(64)))?;
+    let square = square.to_vec()?;
+    for (row, found) in square.chunks(64).enumerate() {
+        let expected = [&expected[20 * row..20 * row + 20], &[0; 44]].concat();
+        same_elements(&format!("row {row}"), &expected, found)?;
+    }
+    Ok(())
+}
+
+pub fn managed(device: &Device) -> Checked {
+    let module = device.load(&KERNELS)?;
+    let stream = device.stream()?;
+    let values = match Managed::<u32>::zeroed(device, 5000) {
+        Err(Error::NoManagedMemory { .. }) => {
+            return Err(Skipped("the host must keep away from managed memory").into());
+        }
+        values => values,
+    };
+    let mut values = values?;
+    for round in 0..5 {
+        values.as_mut_slice()?.fill(round);
+        let mut copy = Buffer::<u32>::poisoned(device, values.len())?;
+        stream.copy(&values, &mut copy)?;
+        stream.launch(&module, CTAS, reservation_kernel::write, (write(&mut values), round))?;
+        let expected: Vec<u32> =
+            (0..5000).map(|index| reservation_kernel::value(round, index)).collect();
+        same_elements("what a kernel wrote", &expected, values.as_slice()?)?;
+        same_elements("what the host wrote", &[round; 5000], &copy.to_vec()?)?;
+    }
+    Ok(())
+}
+
+/// Another device of the same kind: a GPU with another number, or an emulator.
+fn another(device: &Device) -> Option<Device> {
+    match device.gpu_index() {
+        None => Some(Device::emulator(EmulatorOptions::default())),
+        Some(index) => [0, 1]
+            .into_iter()
+            .filter(|other| *other != index)
+            .find_map(|other| Device::gpu(other).ok()),
+    }
+}
+
+pub fn peers(device: &Device) -> Checked {
+    let Some(other) = another(device) else { return Err(Skipped("there is one GPU").into()) };
+    let streams = [device.stream()?, other.stream()?];
+    for len in LENGTHS {
+        let values = numbers(len);
+        let here = Buffer::from_slice(device, &values)?;
+        let mut there = Buffer::<u32>::poisoned(&other, len)?;
+        let mut back = Buffer::<u32>::poisoned(device, len)?;
+        for stream in &streams {
+            stream.copy(&here, &mut there)?;
+            stream.copy(&there, &mut back)?;
+            streams[1].fill(&mut there, 0)?;
+        }
+        same_elements("there and back", &values, &back.to_vec()?)?;
+    }
     Ok(())
 }

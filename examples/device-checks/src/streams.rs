@@ -1,9 +1,15 @@
 //! Streams: everything comes in the order that the buffers imply.
 
+use std::future::IntoFuture;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use baton_host::reservation::Waited;
-use baton_host::{Buffer, Device, Pinned, write};
+use baton_host::{Buffer, Device, Pinned, Updated, read, write};
 use reservation::{CTAS, KERNELS, Order, Size};
 use reservation_kernel::value;
 
@@ -58,7 +64,7 @@ pub fn waits(device: &Device) -> Checked {
         Waited::Done,
         fence.synchronize_within(Some(Duration::ZERO))?,
     )?;
-    stream.synchronize()?;
+    drop(stream.synchronize()?);
     same("a stream that was waited for is idle", true, stream.is_idle()?)
 }
 
@@ -78,4 +84,107 @@ pub fn graph(device: &Device) -> Checked {
         same_elements("behind the graph", &values(7), &copy.to_vec()?)?;
     }
     Ok(())
+}
+
+pub fn priorities(device: &Device) -> Checked {
+    let module = device.load(&KERNELS)?;
+    let [low, usual, high] =
+        [device.stream_of_priority(-9)?, device.stream()?, device.stream_of_priority(9)?];
+    let mut data = Buffer::<u32>::poisoned(device, LEN)?;
+    let mut copy = Buffer::<u32>::poisoned(device, LEN)?;
+    for round in 0..20 {
+        low.launch(&module, CTAS, reservation_kernel::write, (write(&mut data), round))?;
+        high.copy(&data, &mut copy)?;
+        usual.fill(&mut data, 0)?;
+        same_elements("what goes first waits all the same", &values(round), &copy.to_vec()?)?;
+    }
+    Ok(())
+}
+
+/// Wakes a thread that waits for a task.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+pub fn callbacks(device: &Device) -> Checked {
+    let module = device.load(&KERNELS)?;
+    let stream = device.stream()?;
+    let mut data = Buffer::<u32>::poisoned(device, LEN)?;
+    let (tell, told) = channel();
+    for round in 0..20 {
+        stream.launch(&module, CTAS, reservation_kernel::write, (write(&mut data), round))?;
+        let tell = tell.clone();
+        let fence = stream.call_back(move || drop(tell.send(round)))?;
+        // The task sleeps until the callback has ended.
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut task = pin!(fence.into_future());
+        loop {
+            match task.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(ended) => break ended?,
+                Poll::Pending => thread::park_timeout(Duration::from_secs(10)),
+            }
+        }
+        same("the callback's round", Ok(round), told.try_recv())?;
+        same_elements("behind the callback", &values(round), &data.to_vec()?)?;
+    }
+    Ok(())
+}
+
+pub fn branches(device: &Device) -> Checked {
+    let module = device.load(&KERNELS)?;
+    let (mut stream, mut beside) = (device.stream()?, device.stream()?);
+    let mut data = Buffer::<u32>::poisoned(device, LEN)?;
+    let mut copy = Buffer::<u32>::poisoned(device, LEN)?;
+    let mut other = Buffer::<u32>::poisoned(device, LEN)?;
+    let mut wrong = Buffer::<u32>::zeroed(device, (CTAS * reservation_kernel::THREADS) as usize)?;
+    let mut graph = stream.capture(|capture| {
+        capture.launch(&module, CTAS, reservation_kernel::write, (write(&mut data), 3))?;
+        let mut branch = capture.branch(&mut beside)?;
+        let arguments = (read(&data), write(&mut wrong), 3, 20);
+        branch.launch(&module, CTAS, reservation_kernel::read, arguments)?;
+        capture.copy(&data, &mut copy)?;
+        // Behind the copy and behind the reader, each on one of the two.
+        branch.fill(&mut data, 0)?;
+        capture.launch(&module, CTAS, reservation_kernel::write, (write(&mut other), 4))
+    })?;
+    for _ in 0..10 {
+        graph.launch(&stream)?;
+        same_elements("what was copied", &values(3), &copy.to_vec()?)?;
+        same_elements("what was filled", &vec![0; LEN], &data.to_vec()?)?;
+        same_elements("beside", &values(4), &other.to_vec()?)?;
+        same_elements("wrong words", &vec![0; wrong.len()], &wrong.to_vec()?)?;
+    }
+    Ok(())
+}
+
+pub fn updates(device: &Device) -> Checked {
+    let module = device.load(&KERNELS)?;
+    let mut stream = device.stream()?;
+    let mut first = Buffer::<u32>::poisoned(device, LEN)?;
+    let mut second = Buffer::<u32>::poisoned(device, LEN)?;
+    let mut graph = stream.capture(|capture| {
+        capture.launch(&module, CTAS, reservation_kernel::write, (write(&mut first), 0))
+    })?;
+    graph.upload(&stream)?;
+    graph.launch(&stream)?;
+    for round in 1..10 {
+        let updated = graph.update(&mut stream, |capture| {
+            capture.launch(&module, CTAS, reservation_kernel::write, (write(&mut second), round))
+        })?;
+        same("a launch with other arguments", Updated::InPlace, updated)?;
+        graph.launch(&stream)?;
+        same_elements("behind the update", &values(round), &second.to_vec()?)?;
+    }
+    same_elements("before the update", &values(0), &first.to_vec()?)?;
+    let updated = graph.update(&mut stream, |capture| {
+        capture.fill(&mut first, 0)?;
+        capture.copy(&second, &mut first)
+    })?;
+    same("work of another shape", Updated::Anew, updated)?;
+    graph.launch(&stream)?;
+    same_elements("behind the new graph", &values(9), &first.to_vec()?)
 }

@@ -84,7 +84,7 @@ fn batches(
     let mut batch = || {
         let start = Instant::now();
         (0..times).try_for_each(|_| work())?;
-        stream.synchronize()?;
+        drop(stream.synchronize()?);
         Ok(start.elapsed() / times)
     };
     // The first one warms up.

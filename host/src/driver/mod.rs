@@ -59,6 +59,16 @@ pub(crate) trait Driver: Any + Send + Sync {
     /// Gives it back. Nothing uses it any more, and it has that many bytes.
     fn free_host(&self, host: HostAddress, bytes: usize);
 
+    /// Memory that the device reaches by the one address and the host by the other; no streams' copies are needed between
+    /// the two.
+    fn alloc_managed(&self, bytes: usize) -> Result<(u64, HostAddress), Error>;
+    /// Gives it back. Nothing uses it any more, and it has that many bytes.
+    fn free_managed(&self, address: u64, host: HostAddress, bytes: usize);
+    /// What the device has written there is what the host finds from here on. No work uses it.
+    fn host_sees(&self, _address: u64, _host: HostAddress, _bytes: usize) {}
+    /// What the host has written there is what the device finds from here on. No work uses it.
+    fn device_sees(&self, _address: u64, _host: HostAddress, _bytes: usize) {}
+
     fn encode(&self, map: &TensorMapDesc) -> Result<EncodedTensorMap, String>;
     /// Seeds the schedule of what is launched next, where there is one.
     fn set_seed(&self, _seed: u64) {}
@@ -131,6 +141,13 @@ pub(crate) trait Queue: Any + Send + Sync {
     ) -> Result<Box<dyn Report>, Error>;
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), Error>;
     fn copy_rows(&self, rows: Rows) -> Result<(), Error>;
+    /// Copies from one device's memory to another's, both of this kind; one of them is this order's own.
+    fn copy_between(
+        &self,
+        from: (&dyn Driver, u64),
+        to: (&dyn Driver, u64),
+        bytes: usize,
+    ) -> Result<(), Error>;
     fn upload(&self, from: HostAddress, to: u64, bytes: usize) -> Result<(), Error>;
     fn download(&self, from: u64, to: HostAddress, bytes: usize) -> Result<(), Error>;
     fn fill(&self, address: u64, bytes: usize, byte: u8) -> Result<(), Error>;
@@ -149,7 +166,8 @@ pub(crate) trait Queue: Any + Send + Sync {
     unsafe fn wait_foreign(&self, _event: *mut c_void) -> Result<(), Error> {
         Err(Error::ForeignFence)
     }
-    /// What follows waits for this event of another order.
+    /// What follows waits for this event of another order. If that was recorded in a capture, this order joins it until
+    /// it ends.
     fn wait(&self, event: &dyn Event) -> Result<(), Error>;
     /// The event behind everything so far.
     fn record(&self) -> Result<Arc<dyn Event>, Error>;
@@ -160,11 +178,20 @@ pub(crate) trait Queue: Any + Send + Sync {
 
     /// What follows is put down and not done.
     fn begin_capture(&self) -> Result<(), Error>;
-    /// What was put down.
+    /// What was put down, by all orders that have joined. They have left the capture when this returns, whatever it
+    /// says.
     fn end_capture(&self) -> Result<Box<dyn Captured>, Error>;
-    fn launch_graph(&self, graph: &dyn Captured) -> Result<(), Error>;
+    /// What was captured, so that it can be launched.
+    fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error>;
+    /// Puts what was captured in the place of what was launched so far; `false` if it has another shape.
+    fn update(
+        &self,
+        executable: &mut dyn Executable,
+        captured: &dyn Captured,
+    ) -> Result<bool, Error>;
+    fn launch_graph(&self, graph: &dyn Executable) -> Result<(), Error>;
     /// Prepares the device for launches of the graph.
-    fn upload_graph(&self, graph: &dyn Captured) -> Result<(), Error>;
+    fn upload_graph(&self, graph: &dyn Executable) -> Result<(), Error>;
 }
 
 /// A thread that is prepared for calls. Dropped, it is as it was.
@@ -221,6 +248,9 @@ pub(crate) trait Report {
 /// Work that was captured.
 pub(crate) trait Captured: Any + Send + Sync {}
 
+/// Captured work, ready to be launched.
+pub(crate) trait Executable: Any + Send + Sync {}
+
 /// Host memory that copies read or write while the host goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostAddress(pub *mut u8);
@@ -233,4 +263,9 @@ unsafe impl Sync for HostAddress {}
 /// This implementation's own type behind one of the traits; the error of a caller that mixes devices.
 pub(crate) fn own<T: 'static>(what: &dyn Any) -> Result<&T, Error> {
     what.downcast_ref().ok_or(Error::ForeignFence)
+}
+
+/// The same, to change.
+pub(crate) fn own_mut<T: 'static>(what: &mut dyn Any) -> Result<&mut T, Error> {
+    what.downcast_mut().ok_or(Error::ForeignFence)
 }

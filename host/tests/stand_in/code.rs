@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::model::memory;
-use crate::{INVALID_VALUE, NOT_FOUND, give, in_context, log, unsafe_in_context, wish};
+use crate::{INVALID_VALUE, NOT_FOUND, give, in_context_of, log, unsafe_in_context, wish};
 
 /// Takes PTX, and machine code that begins with `good`; of other code it says why not.
 #[unsafe(no_mangle)]
@@ -50,8 +50,25 @@ static WRITE_PLAIN: u8 = 2;
 
 static READ_PLAIN: u8 = 3;
 
+static ADD: u8 = 4;
+
+/// The bytes of a kernel's parameters.
+fn parameters(function: *const u8) -> &'static [usize] {
+    if is_scale(function) {
+        &[16, 16, 4]
+    } else if std::ptr::eq(function, &ADD) {
+        &[16, 16, 16]
+    } else {
+        &[]
+    }
+}
+
 fn is_scale(function: *const u8) -> bool {
     std::ptr::eq(function, &SCALE)
+}
+
+fn is_cluster(function: *const u8) -> bool {
+    std::ptr::eq(function, &CLUSTER)
 }
 
 #[unsafe(no_mangle)]
@@ -66,6 +83,7 @@ unsafe extern "C" fn cuModuleGetFunction(
         b"cluster" => &CLUSTER,
         b"write_plain" => &WRITE_PLAIN,
         b"read_plain" => &READ_PLAIN,
+        b"add" => &ADD,
         _ => return NOT_FOUND,
     };
     unsafe { *function = kernel };
@@ -82,8 +100,8 @@ unsafe extern "C" fn cuFuncGetAttribute(
     let answer = match which {
         0 => 512,
         8 => 48 * 1024,
-        11 if !is_scale(function) => 2,
-        12 | 13 if !is_scale(function) => 1,
+        11 if is_cluster(function) => 2,
+        12 | 13 if is_cluster(function) => 1,
         11..=13 => 0,
         _ => return INVALID_VALUE,
     };
@@ -133,7 +151,7 @@ unsafe extern "C" fn cuFuncGetParamInfo(
     if wish("cuFuncGetParamInfo") != 0 {
         return wish("cuFuncGetParamInfo");
     }
-    let sizes: &[usize] = if is_scale(function) { &[16, 16, 4] } else { &[] };
+    let sizes = parameters(function);
     let Some(found) = sizes.get(index) else { return INVALID_VALUE };
     unsafe { *offset = sizes[..index].iter().sum() };
     unsafe { *size = *found };
@@ -164,7 +182,8 @@ unsafe extern "C" fn cuLaunchKernelEx(
     params: *const *const u8,
     _extra: *mut *mut c_void,
 ) -> c_uint {
-    in_context("cuLaunchKernelEx", || {
+    let stream = unsafe { (*config).stream.addr() };
+    in_context_of("cuLaunchKernelEx", &[stream], || {
         let config = unsafe { &*config };
         let attributes: Vec<_> = (0..config.attribute_count as usize)
             .map(|index| unsafe { &*config.attributes.add(index) })
@@ -228,10 +247,12 @@ unsafe extern "C" fn cuLaunchKernel(
     params: *const *const u8,
     _extra: *mut *mut c_void,
 ) -> c_uint {
-    in_context("cuLaunchKernel", || {
+    in_context_of("cuLaunchKernel", &[stream.addr()], || {
         let word = |param: usize| unsafe { (*params.add(param)).cast::<u64>().read_unaligned() };
         let half = |param: usize| unsafe { (*params.add(param)).cast::<u32>().read_unaligned() };
-        let what = if std::ptr::eq(function, &WRITE_PLAIN) {
+        let what = if std::ptr::eq(function, &ADD) {
+            "add".to_owned()
+        } else if std::ptr::eq(function, &WRITE_PLAIN) {
             format!("write {} words, round {}", word(1), half(2))
         } else {
             format!("read {} words, round {}, {} pauses", word(1), half(3), half(4))

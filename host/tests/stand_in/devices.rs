@@ -72,6 +72,8 @@ unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, which: c_int, _: c_
         76 => minor.parse().unwrap(),
         97 => 227 * 1024,
         115 | 120 => 1,
+        // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
+        89 => i32::from(var("STAND_IN_ALONE").is_err()),
         _ => return INVALID_VALUE,
     };
     unsafe { *value = answer };

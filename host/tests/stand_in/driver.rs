@@ -8,6 +8,7 @@
 //! - `STAND_IN_GPUS`: how many GPUs it shows; 1 by default.
 //! - `STAND_IN_CAPABILITY`: their compute capability; `9.0` by default.
 //! - `STAND_IN_VERSION`: the version that it says it has; `13000` by default.
+//! - `STAND_IN_ALONE`: the host must keep away from managed memory while kernels run.
 //! - `STAND_IN_FAIL`: `symbol:code`, a function that fails with this code; `kernel:code` is a kernel that
 //!   fails when it runs.
 //!
@@ -162,6 +163,22 @@ fn in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
     }
 }
 
+/// The same for what a stream, or an event, does only in its own context (`cuLaunchKernelEx`, `cuEventRecord`: "must be
+/// of the current context"; copies and waits may be given from any).
+fn in_context_of(symbol: &str, handles: &[usize], work: impl FnOnce() -> c_uint) -> c_uint {
+    in_context(symbol, || {
+        let mut machine = machine();
+        let current = CURRENT.get().addr();
+        let own = |handle| machine.contexts.get(handle).is_none_or(|of| *of == current);
+        if handles.iter().all(own) {
+            drop(machine);
+            return work();
+        }
+        machine.violated(format!("{symbol} with another context's handle"));
+        INVALID_HANDLE
+    })
+}
+
 /// The same for what a capture forbids.
 fn unsafe_in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
     in_context(symbol, || unsafe_call().err().unwrap_or_else(work))
@@ -174,7 +191,9 @@ fn give(
     work: impl Fn() -> u32 + Send + Sync + 'static,
 ) -> c_uint {
     let mut machine = machine();
-    let touched = touched.iter().flat_map(|(at, bytes)| machine.meant(*at, *bytes)).collect();
+    let context = machine.contexts.get(&stream).copied();
+    let touched = touched.iter().flat_map(|(at, bytes)| machine.meant(*at, *bytes, context));
+    let touched = touched.collect();
     machine.give(stream, Op::Work(Arc::new(work), touched));
     0
 }

@@ -2,8 +2,9 @@
 
 use std::env::var;
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
-use crate::model::{machine, memory};
+use crate::model::{Op, machine, memory};
 use crate::{INVALID_VALUE, copy, finish, give, in_context, log, unsafe_in_context};
 
 #[unsafe(no_mangle)]
@@ -99,6 +100,38 @@ extern "C" fn cuMemcpyDtoDAsync_v2(
     in_context("cuMemcpyDtoDAsync_v2", || {
         log(format!("copy on {}", stream.addr()));
         give(stream.addr(), &[(to, bytes), (from, bytes)], move || copy(to, from, bytes))
+    })
+}
+
+/// The memory must be of the contexts that are named; the stream may be of either.
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyPeerAsync(
+    to: u64,
+    to_context: *mut c_void,
+    from: u64,
+    from_context: *mut c_void,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_uint {
+    in_context("cuMemcpyPeerAsync", || {
+        let [source, destination] = [from_context, to_context].map(|context| context.addr());
+        log(format!("copy from {source:#x} to {destination:#x} on {}", stream.addr()));
+        let mut machine = machine();
+        let mut touched = machine.meant(from, bytes, Some(source));
+        touched.extend(machine.meant(to, bytes, Some(destination)));
+        machine.give(stream.addr(), Op::Work(Arc::new(move || copy(to, from, bytes)), touched));
+        0
+    })
+}
+
+/// One address for the host and all devices ("Unified memory programming").
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemAllocManaged(address: *mut u64, bytes: usize, flags: c_uint) -> c_uint {
+    unsafe_in_context("cuMemAllocManaged", || {
+        log("allocate managed memory".into());
+        // CU_MEM_ATTACH_GLOBAL
+        assert_eq!(flags, 1);
+        unsafe { allocate(address, bytes, None, true) }
     })
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::ThreadId;
 
 use crate::captures::Capture;
-use crate::{LOST, log};
+use crate::{CURRENT, LOST, log};
 
 /// What fresh memory is full of, and memory that was freed: nothing can be relied on (*Pool*: "the contents
 /// are undefined").
@@ -36,6 +36,17 @@ pub enum Op {
     /// `cuLaunchHostFunc`.
     Host(Host, usize),
 }
+
+/// Where an event was recorded.
+#[derive(Clone, Copy)]
+pub enum Place {
+    At(usize, u64),
+    /// In which capture, on which stream, behind how many pieces of it.
+    Captured(u64, usize, usize),
+}
+
+/// What was captured: of each stream its pieces, the first stream first. Waits are for streams and places of the capture.
+pub type Graph = Vec<(usize, Vec<Op>)>;
 
 #[derive(Default)]
 pub struct Line {
@@ -62,19 +73,25 @@ struct Block {
     /// Whether it was given back, and in the order of which stream.
     given_back: Option<usize>,
     host: bool,
+    /// The context of its device; 0 where all may use it: page-locked memory, in the unified address space.
+    context: usize,
 }
 
 #[derive(Default)]
 pub struct Machine {
+    /// The context of each stream and event that was made.
+    pub contexts: HashMap<usize, usize>,
     pub lines: BTreeMap<usize, Line>,
-    /// Where each event was recorded last; `None` inside a capture.
-    pub events: HashMap<usize, Option<(usize, u64)>>,
+    /// Where each event was recorded last.
+    pub events: HashMap<usize, Place>,
     blocks: HashMap<u64, Block>,
     /// Which allocation the host means by an address.
     at: BTreeMap<u64, u64>,
     next_block: u64,
-    pub graphs: HashMap<usize, Vec<Op>>,
+    pub graphs: HashMap<usize, Graph>,
     pub next_graph: usize,
+    pub next_capture: u64,
+    next_branch: usize,
     /// Of the choice what is done early; 0 for nothing.
     pub random: u64,
     pub violations: Vec<String>,
@@ -122,8 +139,9 @@ impl Machine {
         self.violations.push(what);
     }
 
-    /// The allocation that has these bytes, as the host means it now.
-    pub fn meant(&mut self, address: u64, bytes: usize) -> Vec<u64> {
+    /// The allocation that has these bytes, as the host means it now, which is to be that context's: without peer access,
+    /// a device reaches its own (`cuCtxEnablePeerAccess`).
+    pub fn meant(&mut self, address: u64, bytes: usize, context: Option<usize>) -> Vec<u64> {
         if bytes == 0 {
             return Vec::new();
         }
@@ -137,7 +155,13 @@ impl Machine {
                 self.violated(format!("work on memory that was given back before ({address:#x})"));
                 Vec::new()
             }
-            Some(id) => vec![id],
+            Some(id) => {
+                let of = self.blocks[&id].context;
+                if let Some(context) = context.filter(|context| of != 0 && of != *context) {
+                    self.violated(format!("work of context {context:#x} on memory of {of:#x}"));
+                }
+                vec![id]
+            }
             None => {
                 self.violated(format!(
                     "work on {bytes} bytes at {address:#x}, which are no allocation"
@@ -158,6 +182,7 @@ impl Machine {
 
     /// Memory in a stream's order, or at once.
     pub fn allocate(&mut self, bytes: usize, stream: Option<usize>, host: bool) -> u64 {
+        let context = if host { 0 } else { CURRENT.get().addr() };
         let layout = Layout::from_size_align(bytes, 256).unwrap();
         // Memory is used again as soon as the rules permit: freed before in this stream's order, or freed
         // altogether (*Pool*, "reuse").
@@ -165,7 +190,7 @@ impl Machine {
             let block = &self.blocks[id];
             let freed =
                 block.state == State::Gone || (stream.is_some() && block.given_back == stream);
-            (block.layout == layout && block.given_back.is_some() && freed && block.host == host)
+            (block.layout == layout && block.given_back.is_some() && freed && block.host == host && block.context == context)
                 .then_some(*base)
         });
         let base = spare.unwrap_or_else(|| unsafe { alloc(layout) }.expose_provenance() as u64);
@@ -173,7 +198,7 @@ impl Machine {
         self.next_block += 1;
         let id = self.next_block;
         let state = if stream.is_some() { State::Coming } else { State::There };
-        self.blocks.insert(id, Block { base, layout, state, given_back: None, host });
+        self.blocks.insert(id, Block { base, layout, state, given_back: None, host, context });
         // What is gone and has been replaced is remembered no longer.
         if let Some(old) = self.at.insert(base, id)
             && self.blocks[&old].state == State::Gone
@@ -230,6 +255,37 @@ impl Machine {
                 line.ops.push_back(op);
                 line.given += 1;
             }
+        }
+        self.stir();
+    }
+
+    /// Work of a graph: a line of its own for each stream but the first, which is this one.
+    pub fn launch(&mut self, stream: usize, graph: Graph) {
+        // Streams and events are smaller numbers.
+        const BRANCHES: usize = 1 << 40;
+        let lines: Vec<(usize, u64)> = (0..graph.len())
+            .map(|branch| match branch {
+                0 => (stream, self.line(stream).given),
+                _ => {
+                    self.next_branch += 1;
+                    (BRANCHES + self.next_branch, 0)
+                }
+            })
+            .collect();
+        let numbers: Vec<usize> = graph.iter().map(|(number, _)| *number).collect();
+        for (branch, (_, ops)) in graph.into_iter().enumerate() {
+            let place = |number, place| {
+                let (line, base) = lines[numbers.iter().position(|n| *n == number).unwrap()];
+                Op::Wait(line, base + place)
+            };
+            let ops = ops.into_iter().map(|op| match op {
+                Op::Wait(number, at) => place(number, at),
+                op => op,
+            });
+            let line = self.line(lines[branch].0);
+            line.given += ops.len() as u64;
+            line.ops.extend(ops);
+            line.retired |= branch > 0;
         }
         self.stir();
     }
@@ -336,7 +392,7 @@ impl Machine {
     /// Whether the event's place has been reached.
     pub fn reached(&self, event: usize) -> bool {
         match self.events.get(&event) {
-            Some(Some((stream, place))) => {
+            Some(Place::At(stream, place)) => {
                 self.lines.get(stream).is_none_or(|line| line.done >= *place)
             }
             // An event that was never recorded counts as complete (`cuEventQuery`).

@@ -1,16 +1,28 @@
 //! Streams, events, callbacks and graphs.
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::mem::discriminant;
 use std::sync::atomic::Ordering;
 
 use crate::captures::{CAPTURED_EVENT, UNSUPPORTED, wait_for};
-use crate::model::{Host, Op, machine};
+use crate::model::{Graph, Host, Op, Place, machine};
 use crate::{
-    COMPLETE, EVENTS, LOST, NOT_READY, STREAMS, finish, in_context, log, unsafe_in_context,
+    COMPLETE, CURRENT, EVENTS, INVALID_VALUE, LOST, NOT_READY, STREAMS, finish, in_context,
+    in_context_of, log, unsafe_in_context,
 };
 
 /// Handles are numbers; a timer's are larger than all others.
 const TIMER: usize = 1 << 20;
+
+/// So that an event's number is no stream's where both are looked up.
+fn event_of(event: *mut c_void) -> usize {
+    event.addr() | 1 << 30
+}
+
+/// The handle belongs to the current context.
+fn made(handle: usize) {
+    machine().contexts.insert(handle, CURRENT.get().addr());
+}
 
 pub fn handle(number: usize) -> *mut c_void {
     std::ptr::without_provenance_mut(number)
@@ -27,19 +39,23 @@ unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -> c_
             log(format!("create event {number}"));
             unsafe { *event = handle(number) };
         }
+        made(event_of(unsafe { *event }));
         0
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) -> c_uint {
-    in_context("cuEventRecord", || {
+    in_context_of("cuEventRecord", &[event_of(event), stream.addr()], || {
         if event.addr() < TIMER {
             log(format!("record {} on {}", event.addr(), stream.addr()));
         }
         let mut machine = machine();
         let line = machine.line(stream.addr());
-        let place = line.capture.is_none().then_some((stream.addr(), line.given));
+        let place = match &line.capture {
+            None => Place::At(stream.addr(), line.given),
+            Some(capture) => Place::Captured(capture.id, stream.addr(), capture.ops.len()),
+        };
         machine.events.insert(event.addr(), place);
         0
     })
@@ -54,8 +70,8 @@ extern "C" fn cuEventSynchronize(event: *mut c_void) -> c_uint {
         let mut machine = machine();
         match machine.events.get(&event.addr()).copied() {
             None => 0,
-            Some(None) => CAPTURED_EVENT,
-            Some(Some((stream, place))) => {
+            Some(Place::Captured(..)) => CAPTURED_EVENT,
+            Some(Place::At(stream, place)) => {
                 machine.run_to(stream, place);
                 LOST.load(Ordering::Relaxed)
             }
@@ -69,8 +85,8 @@ extern "C" fn cuEventQuery(event: *mut c_void) -> c_uint {
         log(format!("query {}", event.addr()));
         let mut machine = machine();
         match machine.events.get(&event.addr()).copied() {
-            Some(None) => return CAPTURED_EVENT,
-            Some(Some((stream, place))) if COMPLETE.load(Ordering::Relaxed) => {
+            Some(Place::Captured(..)) => return CAPTURED_EVENT,
+            Some(Place::At(stream, place)) if COMPLETE.load(Ordering::Relaxed) => {
                 machine.run_to(stream, place);
             }
             _ => {}
@@ -91,6 +107,7 @@ unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint) -> 
         let number = STREAMS.fetch_add(1, Ordering::Relaxed) + 1;
         log(format!("create stream {number}"));
         unsafe { *stream = handle(number) };
+        made(number);
         0
     })
 }
@@ -110,6 +127,7 @@ unsafe extern "C" fn cuStreamCreateWithPriority(
             _ => log(format!("create stream {number} of priority {priority}")),
         }
         unsafe { *stream = handle(number) };
+        made(number);
         0
     })
 }
@@ -167,7 +185,8 @@ unsafe extern "C" fn cuGraphInstantiateWithFlags(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGraphDestroy(_graph: *mut c_void) -> c_uint {
+extern "C" fn cuGraphDestroy(graph: *mut c_void) -> c_uint {
+    machine().graphs.remove(&graph.addr());
     0
 }
 
@@ -176,8 +195,43 @@ extern "C" fn cuGraphLaunch(exec: *mut c_void, stream: *mut c_void) -> c_uint {
     in_context("cuGraphLaunch", || {
         log(format!("launch graph on {}", stream.addr()));
         let mut machine = machine();
-        let ops = machine.graphs.get(&exec.addr()).cloned().unwrap_or_default();
-        ops.into_iter().for_each(|op| machine.give(stream.addr(), op));
+        let Some(graph) = machine.graphs.get(&exec.addr()).cloned() else {
+            machine.violated("a launch of a graph that is none".into());
+            return INVALID_VALUE;
+        };
+        machine.launch(stream.addr(), graph);
+        0
+    })
+}
+
+/// "Limitations" there: the graphs must have the same nodes and dependencies, or the answer is 910. "Updates … do not
+/// affect launches that are enqueued or running."
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphExecUpdate_v2(
+    exec: *mut c_void,
+    graph: *mut c_void,
+    _info: *mut c_void,
+) -> c_uint {
+    const UPDATE_FAILURE: c_uint = 910;
+    unsafe_in_context("cuGraphExecUpdate_v2", || {
+        log("update graph".into());
+        let mut machine = machine();
+        let shape = |graph: &Graph| -> Vec<Vec<_>> {
+            let numbers: Vec<usize> = graph.iter().map(|(number, _)| *number).collect();
+            let kind = |op: &Op| match op {
+                Op::Wait(other, place) => {
+                    (discriminant(op), numbers.iter().position(|n| n == other), *place)
+                }
+                op => (discriminant(op), None, 0),
+            };
+            graph.iter().map(|(_, ops)| ops.iter().map(kind).collect()).collect()
+        };
+        let (old, new) = (&machine.graphs[&exec.addr()], &machine.graphs[&graph.addr()]);
+        if shape(old) != shape(new) {
+            return UPDATE_FAILURE;
+        }
+        let new = new.clone();
+        machine.graphs.insert(exec.addr(), new);
         0
     })
 }
@@ -191,8 +245,9 @@ extern "C" fn cuGraphUpload(_exec: *mut c_void, stream: *mut c_void) -> c_uint {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGraphExecDestroy(_exec: *mut c_void) -> c_uint {
+extern "C" fn cuGraphExecDestroy(exec: *mut c_void) -> c_uint {
     log("destroy graph".into());
+    machine().graphs.remove(&exec.addr());
     0
 }
 

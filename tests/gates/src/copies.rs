@@ -8,7 +8,7 @@
 //! A type that is not opaque is no promise, because a literal makes one. Lest one should become so that is meant as a promise, those that
 //! are not `Copy`, or that have a lifetime, stand in the list as well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustdoc_types::{GenericParamDefKind, Generics, Item, ItemEnum, Visibility};
 
@@ -20,17 +20,20 @@ use crate::surface::{Surface, is_hidden};
 const TRAITS: [&str; 5] = ["Clone", "Copy", "Default", "Send", "Sync"];
 
 /// What was found.
+#[derive(Default)]
 pub struct Holders {
     /// The lines for the list, each with file and line.
     pub findings: BTreeMap<String, String>,
-    /// How many opaque types there are.
-    pub types: usize,
+    /// The opaque types, each with those of the traits that it has.
+    pub opaque: BTreeMap<String, Vec<&'static str>>,
+    /// Those of them that users can name: they have a public path, and are documented.
+    pub named: BTreeSet<String>,
 }
 
 /// Looks at all types that a stranger can have a value of: also those that nobody can name.
 pub fn search(surface: &Surface) -> Holders {
     let plain = plain(surface);
-    let mut holders = Holders { findings: BTreeMap::new(), types: 0 };
+    let mut holders = Holders::default();
     for item in surface.items().filter(|item| item.visibility == Visibility::Public) {
         let name = surface.place(item.id);
         let finding = if !is_opaque(surface, item.id) {
@@ -38,8 +41,11 @@ pub fn search(surface: &Surface) -> Holders {
         } else if plain.contains(&name) {
             None
         } else {
-            holders.types += 1;
             let mut its: Vec<_> = TRAITS.into_iter().filter(|t| has(surface, item.id, t)).collect();
+            holders.opaque.insert(name.clone(), its.clone());
+            if surface.is_documented(item.id) {
+                holders.named.insert(name.clone());
+            }
             if is_hidden(item) {
                 // rustdoc does not say whether such a type is `Send`.
                 its.push("hidden");

@@ -82,13 +82,59 @@ fn safe_functions_make_nothing_of_nothing() {
 #[test]
 fn what_may_be_copied_or_sent_is_known() {
     let holders = copies::search(&BATON);
-    println!("{} opaque types, {} listed", holders.types, holders.findings.len());
-    assert!(holders.types > 90, "the gate looks at less than it did");
+    println!("{} opaque types, {} listed", holders.opaque.len(), holders.findings.len());
+    assert!(holders.opaque.len() > 90, "the gate looks at less than it did");
     agree(
         "copies.md",
         &holders.findings,
         "Take the trait from the type (`StaysWithItsThreads` makes it not `Send`), or change the line on that page, below a sentence that \
          says why a second one, or one in other threads, does no harm.",
+    );
+}
+
+/// The types that a list of the device library's own test asserts something of.
+fn asserted(text: &str, list: &str) -> BTreeSet<String> {
+    let Some((_, list)) = text.split_once(&format!("\n{list}! {{\n")) else {
+        return BTreeSet::new();
+    };
+    let lines = list.lines().take_while(|line| *line != "}").map(str::trim);
+    lines
+        .filter(|line| line.starts_with("baton::"))
+        .map(|line| line.split(['<', ',']).next().unwrap_or(line).to_owned())
+        .collect()
+}
+
+#[test]
+fn handles_are_asserted() {
+    let file = "kernel-lib/tests/handles.rs";
+    let text = fs::read_to_string(root().join(file)).expect("the assertions");
+    let holders = copies::search(&BATON);
+    let lists: [(&str, &[&str]); 4] = [
+        ("stays", &[]),
+        ("moves", &["Send", "Sync"]),
+        ("copies", &["Clone", "Copy", "Send", "Sync"]),
+        ("begins_empty", &["Default", "Send", "Sync"]),
+    ];
+    let mut wrong = Vec::new();
+    for name in &holders.named {
+        let traits = &holders.opaque[name];
+        if !lists.iter().any(|(_, its)| traits == its) {
+            wrong.push(format!("{name} is {}, for which there is no list", traits.join(", ")));
+        }
+    }
+    for (list, its) in lists {
+        let there = asserted(&text, list);
+        let is = |name: &&String| holders.opaque[*name] == its;
+        let expected: BTreeSet<String> = holders.named.iter().filter(is).cloned().collect();
+        assert!(!expected.is_empty(), "no type is for the list `{list}`");
+        wrong.extend(expected.difference(&there).map(|name| format!("`{list}` lacks {name}")));
+        wrong.extend(there.difference(&expected).map(|name| format!("`{list}` has {name}")));
+    }
+    assert!(
+        wrong.is_empty(),
+        "{file} asserts of each opaque type that users can name what it must not be (`stays`, `moves`, `copies`, \
+         `begins_empty`):\n{}",
+        wrong.join("\n")
     );
 }
 

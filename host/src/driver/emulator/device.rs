@@ -9,24 +9,12 @@ use baton_emulator::tensor_map::{self, TensorMapDesc};
 use baton_ptx::lines::LineTable;
 
 use super::code::EmulatedCode;
-use super::queue::{EmulatorQueue, NAME};
-use super::shared::Shared;
+use super::queue::EmulatorQueue;
+use super::shared::{Emulator, NAME};
 use crate::driver::{ALIGNMENT, Code, Driver, GpuFacts, HostAddress, Queue, WaitPolicy, Want};
 use crate::error::Error;
 use crate::grid::Limits;
 use crate::image::{Arch, Binary, Image};
-use crate::options::EmulatorOptions;
-
-pub(crate) struct Emulator {
-    shared: Arc<Shared>,
-    arch: Option<String>,
-}
-
-impl Emulator {
-    pub(crate) fn new(options: EmulatorOptions) -> Self {
-        Self { shared: Arc::new(Shared::new(options.machine)), arch: options.arch }
-    }
-}
 
 impl Driver for Emulator {
     fn name(&self) -> &str {
@@ -102,6 +90,35 @@ impl Driver for Emulator {
         }
     }
 
+    fn alloc_managed(&self, bytes: usize) -> Result<(u64, HostAddress), Error> {
+        let address = self.shared.alloc(bytes)?;
+        match self.alloc_host(bytes) {
+            Ok(host) => Ok((address, host)),
+            Err(error) => {
+                self.free(address);
+                Err(error)
+            }
+        }
+    }
+
+    fn free_managed(&self, address: u64, host: HostAddress, bytes: usize) {
+        self.free(address);
+        self.free_host(host, bytes);
+    }
+
+    fn host_sees(&self, address: u64, host: HostAddress, bytes: usize) {
+        // SAFETY: it has that many bytes, and nobody else looks at them now.
+        let host = unsafe { std::slice::from_raw_parts_mut(host.0, bytes) };
+        // Only an address that is no allocation fails, and this one is.
+        let _ = self.shared.state().machine.read(address, host);
+    }
+
+    fn device_sees(&self, address: u64, host: HostAddress, bytes: usize) {
+        // SAFETY: it has that many bytes, and nobody writes them now.
+        let host = unsafe { std::slice::from_raw_parts(host.0, bytes) };
+        let _ = self.shared.state().machine.write(address, host);
+    }
+
     fn encode(&self, map: &TensorMapDesc) -> Result<EncodedTensorMap, String> {
         let bytes = tensor_map::encode(map).map_err(|error| error.to_string())?;
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * at + byte]));
@@ -147,10 +164,12 @@ fn limits(arch: &str) -> Limits {
 
 #[cfg(test)]
 mod tests {
+    use super::super::streams::Stepped;
     use super::*;
+    use crate::options::EmulatorOptions;
 
     fn finish(emulator: &Emulator) {
-        while emulator.shared.step() {}
+        while emulator.shared.step() == Stepped::Did {}
     }
 
     /// One stream fills, another copies. What the copy has got at the end.

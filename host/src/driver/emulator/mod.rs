@@ -11,5 +11,4 @@ mod queue;
 mod shared;
 mod streams;
 
-pub(crate) use device::Emulator;
-pub(crate) use queue::NAME;
+pub(crate) use shared::{Emulator, NAME};

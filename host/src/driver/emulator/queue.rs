@@ -1,23 +1,24 @@
 //! An order of work of an emulator, and the places in it.
 
+use std::mem::discriminant;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use baton::launch::Call;
 
 use super::code::{EmulatedKernel, description};
-use super::shared::Shared;
-use super::streams::{Callback, Cell, Entries, Entry, Slot, Work};
+use super::shared::{Emulator, Shared};
+use super::streams::{
+    Between, Callback, Cell, Entries, Entry, Other, Piece, Place, Put, Side, Slot, Stepped, Work,
+};
 use crate::driver::{
-    ALIGNMENT, Captured, Event, HostAddress, Kernel, Queue, Report, Rows, Want, own,
+    Captured, Driver, Event, Executable, HostAddress, Kernel, Queue, Report, Rows, Want, own,
+    own_mut,
 };
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::report::{LaunchReport, StreamReport};
 use crate::reservation::{Failure, Status};
-
-/// What the emulator is called.
-pub(crate) const NAME: &str = "baton emulator";
 
 /// An order of work of an emulator.
 pub(super) struct EmulatorQueue {
@@ -29,6 +30,8 @@ pub(super) struct EmulatorQueue {
 struct Completion {
     cell: Arc<Cell>,
     shared: Arc<Shared>,
+    /// Where in which capture it is, if it is in one, and then it is never signalled.
+    captured: Option<(u64, Place)>,
 }
 
 impl Event for Completion {
@@ -57,13 +60,14 @@ impl Event for Completion {
             if status.is_signaled() || deadline.is_some_and(|at| at <= Instant::now()) {
                 return Ok(status);
             }
-            if !stepped {
+            match stepped {
+                Stepped::Did => {}
                 // Another thread may be doing the piece that this waits for.
-                if self.shared.state().streams.is_calling() {
-                    std::thread::yield_now();
-                    continue;
+                Stepped::Busy => std::thread::yield_now(),
+                Stepped::Nothing => {
+                    let said = "the emulator has no work left that could signal this";
+                    return Err(Failure::new(said));
                 }
-                return Err(Failure::new("the emulator has no work left that could signal this"));
             }
         }
     }
@@ -99,7 +103,7 @@ impl EmulatorQueue {
 
     fn push(&self, work: Work) -> Result<(), Error> {
         self.with(|entries| match &mut entries.capture {
-            Some(captured) => captured.push(work),
+            Some(put) => put.pieces.push(Piece::Work(work)),
             None => entries.waiting.push_back(Entry::Work(work)),
         });
         Ok(())
@@ -143,6 +147,26 @@ impl Queue for EmulatorQueue {
         self.push(Work::Copy(rows))
     }
 
+    fn copy_between(
+        &self,
+        (from, source): (&dyn Driver, u64),
+        (to, destination): (&dyn Driver, u64),
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let side = |driver: &dyn Driver, address| {
+            let there = &own::<Emulator>(driver)?.shared;
+            Ok::<_, Error>(match Arc::ptr_eq(there, &self.shared) {
+                true => Side::Here(address),
+                false => {
+                    let there: Arc<Shared> = Arc::clone(there);
+                    Side::There(there, address)
+                }
+            })
+        };
+        let (from, to) = (side(from, source)?, side(to, destination)?);
+        self.push(Work::Between(Between { from, to, bytes }))
+    }
+
     fn upload(&self, from: HostAddress, to: u64, bytes: usize) -> Result<(), Error> {
         self.push(Work::Upload { from, to, bytes })
     }
@@ -156,12 +180,7 @@ impl Queue for EmulatorQueue {
     }
 
     fn alloc(&self, bytes: usize) -> Result<u64, Error> {
-        let room = self.shared.state().machine.alloc((bytes as u64).max(1), ALIGNMENT);
-        room.map_err(|error| Error::OutOfMemory {
-            bytes: bytes as u64,
-            device: NAME.into(),
-            reason: error.to_string(),
-        })
+        self.shared.alloc(bytes)
     }
 
     fn free(&self, address: u64) -> Result<(), Error> {
@@ -175,25 +194,49 @@ impl Queue for EmulatorQueue {
 
     fn wait(&self, event: &dyn Event) -> Result<(), Error> {
         let completion: &Completion = own(event)?;
-        if !Arc::ptr_eq(&completion.shared, &self.shared) {
+        let is_own = Arc::ptr_eq(&completion.shared, &self.shared);
+        if !is_own && completion.captured.is_some() {
             return Err(Error::ForeignFence);
         }
+        let other = (!is_own).then(|| Arc::clone(&completion.shared) as Arc<dyn Other>);
         let cell = Arc::clone(&completion.cell);
-        self.with(|entries| entries.waiting.push_back(Entry::Wait(cell)));
-        Ok(())
+        self.with(|entries| match (completion.captured, &mut entries.capture) {
+            (None, None) => {
+                entries.waiting.push_back(Entry::Wait(cell, other));
+                Ok(())
+            }
+            (Some((of, place)), capture @ None) => {
+                *capture = Some(Put { of, pieces: vec![Piece::Behind(place)] });
+                Ok(())
+            }
+            (Some((of, place)), Some(put)) if put.of == of => {
+                put.pieces.push(Piece::Behind(place));
+                Ok(())
+            }
+            // What is captured waits for what is captured with it, as on a GPU.
+            (_, Some(_)) => Err(Error::ForeignFence),
+        })
     }
 
     fn record(&self) -> Result<Arc<dyn Event>, Error> {
         let cell = Arc::new(Cell::new());
-        let recorded = Arc::clone(&cell);
-        self.with(|entries| entries.waiting.push_back(Entry::Record(recorded)));
-        Ok(Arc::new(Completion { cell, shared: Arc::clone(&self.shared) }))
+        let order = self.id;
+        let captured = self.with(|entries| match &entries.capture {
+            Some(put) => Some((put.of, Place { order, pieces: put.pieces.len() })),
+            None => {
+                entries.waiting.push_back(Entry::Record(Arc::clone(&cell)));
+                None
+            }
+        });
+        Ok(Arc::new(Completion { cell, shared: Arc::clone(&self.shared), captured }))
     }
 
     fn drain(&self) -> Result<(), Error> {
         // A stream waits only for what was recorded before, so there is always a next piece.
         while self.with(|entries| !entries.waiting.is_empty()) {
-            self.shared.step();
+            if self.shared.step() != Stepped::Did {
+                std::thread::yield_now();
+            }
         }
         Ok(())
     }
@@ -203,22 +246,39 @@ impl Queue for EmulatorQueue {
     }
 
     fn begin_capture(&self) -> Result<(), Error> {
-        self.with(|entries| entries.capture = Some(Vec::new()));
+        let of = self.shared.state().streams.capture_number();
+        self.with(|entries| entries.capture = Some(Put { of, pieces: Vec::new() }));
         Ok(())
     }
 
     fn end_capture(&self) -> Result<Box<dyn Captured>, Error> {
-        let works = self.with(|entries| entries.capture.take()).unwrap_or_default();
-        Ok(Box::new(Recording(works)))
+        Ok(Box::new(Recording(self.shared.state().streams.end_capture(self.id))))
     }
 
-    fn launch_graph(&self, graph: &dyn Captured) -> Result<(), Error> {
-        let Recording(works) = own(graph)?;
-        self.with(|entries| entries.waiting.extend(works.iter().cloned().map(Entry::Work)));
+    fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error> {
+        Ok(Box::new(own::<Recording>(captured)?.clone()))
+    }
+
+    fn update(
+        &self,
+        executable: &mut dyn Executable,
+        captured: &dyn Captured,
+    ) -> Result<bool, Error> {
+        let (old, new): (&mut Recording, &Recording) = (own_mut(executable)?, own(captured)?);
+        let same = new.has_shape_of(old);
+        if same {
+            old.clone_from(new);
+        }
+        Ok(same)
+    }
+
+    fn launch_graph(&self, graph: &dyn Executable) -> Result<(), Error> {
+        let Recording(orders) = own(graph)?;
+        self.shared.state().streams.launch_graph(self.id, orders);
         Ok(())
     }
 
-    fn upload_graph(&self, graph: &dyn Captured) -> Result<(), Error> {
+    fn upload_graph(&self, graph: &dyn Executable) -> Result<(), Error> {
         own::<Recording>(graph).map(drop)
     }
 }
@@ -231,7 +291,26 @@ impl Drop for EmulatorQueue {
     }
 }
 
-/// A captured sequence of work.
-struct Recording(Vec<Work>);
+/// What was captured: the pieces of each order, that of the capture itself first.
+#[derive(Clone)]
+struct Recording(Vec<(u64, Vec<Piece>)>);
 
 impl Captured for Recording {}
+impl Executable for Recording {}
+
+impl Recording {
+    /// Whether it can take the other's place, as on a GPU: with the same kinds of work, and the same waits for each other.
+    fn has_shape_of(&self, other: &Self) -> bool {
+        let number = |of: &Self, order| of.0.iter().position(|(id, _)| *id == order);
+        let same = |(a, b): (&Piece, &Piece)| match (a, b) {
+            (Piece::Work(a), Piece::Work(b)) => discriminant(a) == discriminant(b),
+            (Piece::Behind(a), Piece::Behind(b)) => {
+                a.pieces == b.pieces && number(self, a.order) == number(other, b.order)
+            }
+            _ => false,
+        };
+        let mut orders = self.0.iter().zip(&other.0);
+        self.0.len() == other.0.len()
+            && orders.all(|((_, a), (_, b))| a.len() == b.len() && a.iter().zip(b).all(same))
+    }
+}

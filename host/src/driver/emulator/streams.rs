@@ -35,13 +35,85 @@ pub(super) enum Work {
     Download { from: u64, to: HostAddress, bytes: usize },
     Fill { address: u64, bytes: usize, byte: u8 },
     Free(u64),
+    Between(Between),
+}
+
+/// Another emulator, to orders here that wait for it or copy from it or to it.
+pub(super) trait Other: Send + Sync {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), baton_emulator::Error>;
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), baton_emulator::Error>;
+    /// Does one piece of its work, or of what that waits for; those in `asked` have been asked already.
+    fn step_or_others(&self, asked: &mut Vec<*const ()>) -> Stepped;
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stepped {
+    Did,
+    /// Nothing could be done, and another thread is doing something.
+    Busy,
+    /// Nothing can be done.
+    Nothing,
+}
+
+/// A copy of which one side is another emulator's.
+#[derive(Clone)]
+pub(super) struct Between {
+    pub(super) from: Side,
+    pub(super) to: Side,
+    pub(super) bytes: usize,
+}
+
+/// Where: in the machine that does the copy, or in another.
+#[derive(Clone)]
+pub(super) enum Side {
+    Here(u64),
+    There(Arc<dyn Other>, u64),
+}
+
+impl Between {
+    /// Neither machine is locked when this is called, nor both at the same time.
+    pub(super) fn run(self, here: &dyn Other) -> Result<(), baton_emulator::Error> {
+        let mut bytes = vec![0; self.bytes];
+        match &self.from {
+            Side::Here(address) => here.read(*address, &mut bytes)?,
+            Side::There(there, address) => there.read(*address, &mut bytes)?,
+        }
+        match &self.to {
+            Side::Here(address) => here.write(*address, &bytes),
+            Side::There(there, address) => there.write(*address, &bytes),
+        }
+    }
+}
+
+/// What one order of a capture has put down.
+#[derive(Clone)]
+pub(super) struct Put {
+    /// The capture's number.
+    pub(super) of: u64,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A piece of a captured order.
+#[derive(Clone)]
+pub(super) enum Piece {
+    Work(Work),
+    /// Goes on when another order of the capture has done so many pieces.
+    Behind(Place),
+}
+
+/// A place in a capture: behind so many pieces of one of its orders.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) order: u64,
+    pub(super) pieces: usize,
 }
 
 pub(super) enum Entry {
     Work(Work),
     Callback(Callback),
-    /// Goes on when the fence has signalled.
-    Wait(Arc<Cell>),
+    /// Goes on when the fence has signalled, which is another emulator's if one is named.
+    Wait(Arc<Cell>, Option<Arc<dyn Other>>),
     /// Signals the fence.
     Record(Arc<Cell>),
 }
@@ -66,8 +138,10 @@ pub(super) struct Entries {
     /// Whether a failure ends with the next fence.
     isolated: bool,
     /// What is put down instead of being done.
-    pub(super) capture: Option<Vec<Work>>,
+    pub(super) capture: Option<Put>,
     pub(super) reports: StreamReport,
+    /// The order whose reports they are, of a branch of a graph.
+    reports_to: Option<u64>,
     /// A callback of it is running.
     calling: bool,
     /// Its stream is gone.
@@ -79,7 +153,7 @@ impl Entries {
         match self.waiting.front() {
             None => false,
             Some(_) if self.calling => false,
-            Some(Entry::Wait(cell)) => cell.get().is_some(),
+            Some(Entry::Wait(cell, _)) => cell.get().is_some(),
             Some(_) => true,
         }
     }
@@ -89,8 +163,14 @@ impl Entries {
 pub(super) enum Step {
     Nothing,
     Done,
-    /// To be called without the emulator's lock, and then [`Streams::called`] with the order's number.
-    Callback((Callback, u64)),
+    /// To be done without the emulator's lock, and then [`Streams::returned`] with the order's number.
+    Outside(Outside, u64),
+}
+
+/// What is done without the emulator's lock.
+pub(super) enum Outside {
+    Callback(Callback),
+    Between(Between),
 }
 
 impl Streams {
@@ -107,6 +187,56 @@ impl Streams {
         let entries = Entries { isolated: want.isolated, ..Entries::default() };
         self.queues.insert(self.next_id, entries);
         self.next_id
+    }
+
+    /// A number for a capture.
+    pub(super) fn capture_number(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// The capture of this order and those that have joined, with the first order first; all of them have left it.
+    pub(super) fn end_capture(&mut self, first: u64) -> Vec<(u64, Vec<Piece>)> {
+        let taken = self.queues.get_mut(&first).and_then(|entries| entries.capture.take());
+        let Some(Put { of, pieces }) = taken else { return Vec::new() };
+        let mut orders = vec![(first, pieces)];
+        for (id, entries) in &mut self.queues {
+            if let Some(put) = entries.capture.take_if(|put| put.of == of) {
+                orders.push((*id, put.pieces));
+            }
+        }
+        orders
+    }
+
+    /// Gives the pieces of a capture to an order; those of other orders than the first are done beside.
+    pub(super) fn launch_graph(&mut self, order: u64, graph: &[(u64, Vec<Piece>)]) {
+        let waits = graph.iter().flat_map(|(_, pieces)| pieces).filter_map(|piece| match piece {
+            Piece::Behind(place) => Some((*place, Arc::<Cell>::default())),
+            Piece::Work(_) => None,
+        });
+        let cells: BTreeMap<Place, Arc<Cell>> = waits.collect();
+        for (index, (id, pieces)) in graph.iter().enumerate() {
+            let mut entries = Vec::new();
+            for at in 0..=pieces.len() {
+                let cell = cells.get(&Place { order: *id, pieces: at });
+                entries.extend(cell.map(|cell| Entry::Record(Arc::clone(cell))));
+                entries.extend(pieces.get(at).and_then(|piece| match piece {
+                    Piece::Work(work) => Some(Entry::Work(work.clone())),
+                    Piece::Behind(place) => {
+                        cells.get(place).cloned().map(|cell| Entry::Wait(cell, None))
+                    }
+                }));
+            }
+            let to = match index {
+                0 => order,
+                _ => self.open(Want::default()),
+            };
+            let there = self.queues.entry(to).or_default();
+            there.waiting.extend(entries);
+            if index > 0 {
+                (there.reports_to, there.closed) = (Some(order), true);
+            }
+        }
     }
 
     /// The next stream to do something.
@@ -133,7 +263,7 @@ impl Streams {
         let Some(entries) = self.queues.get_mut(&id) else { return Step::Nothing };
         match entries.waiting.pop_front() {
             None => {}
-            Some(Entry::Wait(cell)) => {
+            Some(Entry::Wait(cell, _)) => {
                 if let (Some(Err(failure)), None) = (cell.get(), &entries.failed) {
                     entries.failed = Some(failure.clone());
                 }
@@ -149,14 +279,25 @@ impl Streams {
             // A callback is told of no failure, and is not done behind one, as on a GPU.
             Some(Entry::Callback(callback)) if entries.failed.is_none() => {
                 entries.calling = true;
-                return Step::Callback((callback, id));
+                return Step::Outside(Outside::Callback(callback), id);
             }
             Some(Entry::Callback(callback)) => drop(callback),
             // What follows a failure is not done, but memory is given back.
             Some(Entry::Work(work)) if entries.failed.is_some() && !work.is_free() => drop(work),
+            Some(Entry::Work(Work::Between(copy))) => {
+                entries.calling = true;
+                return Step::Outside(Outside::Between(copy), id);
+            }
             Some(Entry::Work(work)) => {
                 if let Err(error) = work.run(machine, &mut entries.reports) {
                     entries.failed.get_or_insert_with(|| Failure::new(error));
+                }
+                if let Some(order) = entries.reports_to {
+                    let reports = std::mem::take(&mut entries.reports);
+                    // Without its stream, nobody asks for them, and hazards are printed.
+                    if let Some(entries) = self.queues.get_mut(&order) {
+                        entries.reports.add(reports);
+                    }
                 }
             }
         }
@@ -164,16 +305,29 @@ impl Streams {
         Step::Done
     }
 
-    /// A callback has returned.
-    pub(super) fn called(&mut self, id: u64) {
+    /// What was done without the lock has ended.
+    pub(super) fn returned(&mut self, id: u64, ended: Result<(), Failure>) {
         if let Some(entries) = self.queues.get_mut(&id) {
             entries.calling = false;
+            if let Err(failure) = ended {
+                entries.failed.get_or_insert(failure);
+            }
         }
         self.end_if_closed(id);
     }
 
     pub(super) fn is_calling(&self) -> bool {
         self.queues.values().any(|entries| entries.calling)
+    }
+
+    /// The emulators that orders here wait for, before they can do anything else.
+    pub(super) fn others(&self) -> Vec<Arc<dyn Other>> {
+        let waiting = self.queues.values().filter_map(|entries| entries.waiting.front());
+        let others = waiting.filter_map(|entry| match entry {
+            Entry::Wait(cell, other) if cell.get().is_none() => other.clone(),
+            _ => None,
+        });
+        others.collect()
     }
 
     pub(super) fn end_if_closed(&mut self, id: u64) {
@@ -223,9 +377,11 @@ impl Work {
             }
             Self::Launch(program, what, None) => {
                 let report = launch(machine, &program, &what)?;
-                *reports.instructions.get_or_insert(0) += report.instructions.unwrap_or(0);
-                reports.output.push_str(&report.output);
-                reports.hazards.extend(report.hazards);
+                reports.add(StreamReport {
+                    instructions: report.instructions,
+                    output: report.output,
+                    hazards: report.hazards,
+                });
                 Ok(())
             }
             Self::Copy(Rows { from, from_pitch, to, to_pitch, width, height }) => {
@@ -249,6 +405,8 @@ impl Work {
             }
             Self::Fill { address, bytes, byte } => fill(machine, address, bytes as u64, byte),
             Self::Free(address) => machine.free(address),
+            // It is done without this machine's lock.
+            Self::Between(_) => Ok(()),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use cudarc::driver::sys::{
     self, CUDA_MEMCPY2D, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph,
-    CUgraphExec, CUlaunchConfig, CUmodule, CUstream, CUtensorMap,
+    CUgraphExec, CUgraphExecUpdateResultInfo, CUlaunchConfig, CUmodule, CUstream, CUtensorMap,
 };
 
 use super::result::Code;
@@ -69,6 +69,7 @@ functions! {
     cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int);
     cuThreadExchangeStreamCaptureMode(mode: *mut c_uint);
     cuMemAlloc_v2(address: *mut CUdeviceptr, bytes: usize);
+    cuMemAllocManaged(address: *mut CUdeviceptr, bytes: usize, flags: c_uint);
     cuMemFree_v2(address: CUdeviceptr);
     cuMemHostAlloc(host: *mut *mut c_void, bytes: usize, flags: c_uint);
     cuMemFreeHost(host: *mut c_void);
@@ -100,10 +101,12 @@ functions! {
     cuGraphDestroy(graph: CUgraph);
     cuGraphLaunch(exec: CUgraphExec, stream: CUstream);
     cuGraphUpload(exec: CUgraphExec, stream: CUstream);
+    cuGraphExecUpdate_v2(exec: CUgraphExec, graph: CUgraph, info: *mut CUgraphExecUpdateResultInfo);
     cuGraphExecDestroy(exec: CUgraphExec);
     cuMemAllocAsync(address: *mut CUdeviceptr, bytes: usize, stream: CUstream);
     cuMemFreeAsync(address: CUdeviceptr, stream: CUstream);
     cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    cuMemcpyPeerAsync(to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize, stream: CUstream);
     cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: CUstream);

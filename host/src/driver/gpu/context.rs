@@ -31,6 +31,8 @@ pub(crate) struct Facts {
     pub(super) limits: Limits,
     /// Whether it has memory pools, whose memory comes and goes in a stream's order.
     pub(super) pools: bool,
+    /// Whether the host may look at managed memory while kernels run.
+    pub(super) managed: bool,
     device: CUdevice,
 }
 
@@ -85,8 +87,18 @@ pub(crate) fn facts(index: usize) -> Result<Facts, Error> {
     );
     let multiprocessors = attribute(Is::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     let pools = attribute(Is::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0;
-    let memory = memory as u64;
-    Ok(Facts { index, name, compute_capability, memory, multiprocessors, limits, pools, device })
+    let managed = attribute(Is::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? != 0;
+    Ok(Facts {
+        index,
+        name,
+        compute_capability,
+        memory: memory as u64,
+        multiprocessors,
+        limits,
+        pools,
+        managed,
+        device,
+    })
 }
 
 impl Facts {
@@ -108,6 +120,16 @@ pub(super) struct Gpu {
     pub(super) events: Mutex<Vec<Handle>>,
     pub(super) timers: Mutex<Vec<[Handle; 2]>>,
     pub(super) policy: AtomicU8,
+}
+
+/// One GPU as a device, by its primary context.
+#[derive(Clone)]
+pub(crate) struct GpuDriver(pub(super) Arc<Gpu>);
+
+impl GpuDriver {
+    pub(crate) fn open(index: usize) -> Result<Self, Error> {
+        Gpu::open(index).map(Self)
+    }
 }
 
 /// An event of the driver.
@@ -191,6 +213,11 @@ impl Gpu {
             let _ = unsafe { self.api.cuThreadExchangeStreamCaptureMode(&mut mode) };
         }
         done
+    }
+
+    /// For calls that name two contexts.
+    pub(super) fn context(&self) -> CUcontext {
+        self.context
     }
 
     pub(super) fn alive(&self, doing: &str) -> Result<(), Error> {

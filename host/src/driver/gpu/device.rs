@@ -1,6 +1,6 @@
 //! A GPU as a device.
 
-use std::ffi::c_void;
+use std::ffi::{c_uint, c_void};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,23 +8,13 @@ use std::sync::atomic::Ordering;
 use baton::launch::EncodedTensorMap;
 use baton_emulator::tensor_map::TensorMapDesc;
 
-use super::context::{Facts, Gpu};
+use super::context::{Facts, GpuDriver};
 use super::queue::GpuQueue;
 use super::{module, tensor_map};
 use crate::driver::{Code, Driver, GpuFacts, HostAddress, Queue, WaitPolicy, Want};
 use crate::error::Error;
 use crate::grid::Limits;
 use crate::image::{Binary, Image};
-
-/// One GPU, by its primary context.
-#[derive(Clone)]
-pub(crate) struct GpuDriver(Arc<Gpu>);
-
-impl GpuDriver {
-    pub(crate) fn open(index: usize) -> Result<Self, Error> {
-        Gpu::open(index).map(Self)
-    }
-}
 
 impl Driver for GpuDriver {
     fn name(&self) -> &str {
@@ -85,6 +75,28 @@ impl Driver for GpuDriver {
         let Ok(_entered) = self.0.enter("freeing host memory") else { return };
         // SAFETY: the pointer is `alloc_host`'s, its owner is gone, and no work uses it.
         let _ = self.0.relaxed(|| unsafe { self.0.api.cuMemFreeHost(host.0.cast()) });
+    }
+
+    fn alloc_managed(&self, bytes: usize) -> Result<(u64, HostAddress), Error> {
+        const GLOBAL: c_uint = 1;
+        if !self.0.facts.managed {
+            // The host would have to keep away from it while any kernel runs, which no buffer knows of.
+            let device = self.0.facts.name.clone();
+            return Err(Error::NoManagedMemory { device });
+        }
+        let _entered = self.0.enter("allocating managed memory")?;
+        let mut address = 0;
+        // SAFETY: the context is current; the address goes into one owner, which frees it once.
+        let allocated = self.0.relaxed(|| unsafe {
+            self.0.api.cuMemAllocManaged(&mut address, bytes.max(1), GLOBAL)
+        });
+        allocated.map_err(self.0.no_memory(bytes))?;
+        // The host reaches it by the same address.
+        Ok((address, HostAddress(ptr::with_exposed_provenance_mut(address as usize))))
+    }
+
+    fn free_managed(&self, address: u64, _host: HostAddress, _bytes: usize) {
+        self.free(address);
     }
 
     fn encode(&self, map: &TensorMapDesc) -> Result<EncodedTensorMap, String> {

@@ -20,5 +20,4 @@ mod result;
 mod tensor_map;
 mod words;
 
-pub(crate) use context::{count, facts};
-pub(crate) use device::GpuDriver;
+pub(crate) use context::{GpuDriver, count, facts};

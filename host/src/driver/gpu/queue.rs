@@ -5,19 +5,21 @@
 
 use std::ffi::{c_uint, c_void};
 use std::io::Write;
+use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use baton::launch::Call;
-use cudarc::driver::sys::{CUDA_MEMCPY2D, CUgraphExec, CUmemorytype, CUstream};
+use cudarc::driver::sys::{CUDA_MEMCPY2D, CUgraph, CUgraphExec, CUmemorytype, CUstream};
 
-use super::context::{Gpu, Handle, locked};
+use super::context::{Gpu, GpuDriver, Handle, locked};
 use super::event::{self, GpuEvent};
 use super::module::GpuKernel;
-use super::result::Code;
+use super::result::{Code, Meaning};
 use crate::driver::{
-    Captured, Entered, Event, HostAddress, Kernel, Queue, Report, Rows, Want, own,
+    Captured, Driver, Entered, Event, Executable, HostAddress, Kernel, Queue, Report, Rows, Want,
+    own, own_mut,
 };
 use crate::error::Error;
 use crate::grid::Grid;
@@ -143,6 +145,29 @@ impl Queue for GpuQueue {
         })
     }
 
+    fn copy_between(
+        &self,
+        (from, source): (&dyn Driver, u64),
+        (to, destination): (&dyn Driver, u64),
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let (GpuDriver(from), GpuDriver(to)) = (own(from)?, own(to)?);
+        self.on("copying between GPUs", |stream| {
+            // SAFETY: both addresses are of buffers of that many bytes in those contexts, which are not freed before the
+            // fence of this copy has signalled, and keep their contexts.
+            unsafe {
+                self.gpu.api.cuMemcpyPeerAsync(
+                    destination,
+                    to.context(),
+                    source,
+                    from.context(),
+                    bytes,
+                    stream,
+                )
+            }
+        })
+    }
+
     fn upload(&self, from: HostAddress, to: u64, bytes: usize) -> Result<(), Error> {
         self.on("copying to the device", |stream| {
             // SAFETY: as above; the host memory is page-locked and nobody writes it until then.
@@ -258,19 +283,44 @@ impl Queue for GpuQueue {
             let reason = "the capture has been broken off".into();
             return Err(Error::Driver { doing: doing.into(), reason });
         }
+        Ok(Box::new(GpuCaptured { gpu: Arc::clone(&self.gpu), graph }))
+    }
+
+    fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error> {
+        let doing = "making a graph of a capture";
+        let captured: &GpuCaptured = own(captured)?;
+        let _entered = self.gpu.enter(doing)?;
         let mut exec = ptr::null_mut();
-        let made = self.gpu.relaxed(|| {
-            // SAFETY: the graph was captured just now.
-            let made = unsafe { api.cuGraphInstantiateWithFlags(&mut exec, graph, 0) };
-            // SAFETY: the graph is nobody else's, and what was made of it does not need it.
-            let _ = unsafe { api.cuGraphDestroy(graph) };
-            made
+        // SAFETY: the graph was captured, and what is made of it does not need it further.
+        let made = self.gpu.relaxed(|| unsafe {
+            self.gpu.api.cuGraphInstantiateWithFlags(&mut exec, captured.graph, 0)
         });
-        made.map_err(self.gpu.failed("making a graph of a capture"))?;
+        made.map_err(self.gpu.failed(doing))?;
         Ok(Box::new(GpuGraph { gpu: Arc::clone(&self.gpu), exec }))
     }
 
-    fn launch_graph(&self, graph: &dyn Captured) -> Result<(), Error> {
+    fn update(
+        &self,
+        executable: &mut dyn Executable,
+        captured: &dyn Captured,
+    ) -> Result<bool, Error> {
+        let doing = "updating a graph";
+        let (old, new): (&mut GpuGraph, &GpuCaptured) = (own_mut(executable)?, own(captured)?);
+        let _entered = self.gpu.enter(doing)?;
+        // Nothing of it is read: a newer driver has reasons that the type does not know.
+        let mut info = MaybeUninit::uninit();
+        // SAFETY: both are of this context, nobody else uses either meanwhile, and the answer has room.
+        let updated = self.gpu.relaxed(|| unsafe {
+            self.gpu.api.cuGraphExecUpdate_v2(old.exec, new.graph, info.as_mut_ptr())
+        });
+        match updated {
+            Ok(()) => Ok(true),
+            Err(code) if code.meaning() == Meaning::OtherShape => Ok(false),
+            Err(code) => Err(self.gpu.failed(doing)(code)),
+        }
+    }
+
+    fn launch_graph(&self, graph: &dyn Executable) -> Result<(), Error> {
         let graph: &GpuGraph = own(graph)?;
         self.on("launching a graph", |stream| {
             // SAFETY: the graph is of this context and is kept until its work has ended.
@@ -278,7 +328,7 @@ impl Queue for GpuQueue {
         })
     }
 
-    fn upload_graph(&self, graph: &dyn Captured) -> Result<(), Error> {
+    fn upload_graph(&self, graph: &dyn Executable) -> Result<(), Error> {
         let graph: &GpuGraph = own(graph)?;
         self.on("uploading a graph", |stream| {
             // SAFETY: as above.
@@ -360,7 +410,28 @@ impl Report for GpuReport {
     }
 }
 
-/// A captured sequence of work.
+/// What was captured.
+struct GpuCaptured {
+    gpu: Arc<Gpu>,
+    graph: CUgraph,
+}
+
+// SAFETY: as for streams; it is only read, and from one thread at a time.
+unsafe impl Send for GpuCaptured {}
+// SAFETY: as above.
+unsafe impl Sync for GpuCaptured {}
+
+impl Captured for GpuCaptured {}
+
+impl Drop for GpuCaptured {
+    fn drop(&mut self) {
+        let Ok(_entered) = self.gpu.enter("dropping a capture") else { return };
+        // SAFETY: the handle is this value's alone, and what was made of it does not need it.
+        let _ = self.gpu.relaxed(|| unsafe { self.gpu.api.cuGraphDestroy(self.graph) });
+    }
+}
+
+/// The same, ready to be launched.
 struct GpuGraph {
     gpu: Arc<Gpu>,
     exec: CUgraphExec,
@@ -371,7 +442,7 @@ unsafe impl Send for GpuGraph {}
 // SAFETY: as above.
 unsafe impl Sync for GpuGraph {}
 
-impl Captured for GpuGraph {}
+impl Executable for GpuGraph {}
 
 impl Drop for GpuGraph {
     fn drop(&mut self) {

@@ -18,6 +18,8 @@ pub(super) enum Meaning {
     InvalidValue,
     /// The grid does not fit the device at once.
     NotCoResident,
+    /// What was captured has another shape than the graph.
+    OtherShape,
     /// Nothing of this process works on the GPU any more, so whatever was running has ended.
     Lost,
     /// Another one, of any driver.
@@ -35,6 +37,7 @@ impl Code {
             2 => Meaning::OutOfMemory,
             600 => Meaning::NotReady,
             720 => Meaning::NotCoResident,
+            910 => Meaning::OtherShape,
             // `cuda.h` says of each that the context, or the process, must be left: deinitialised; memory, link and
             // contained errors; addresses, time-outs, asserts, instructions, stacks; tensor memory that was not freed;
             // other devices; MPS that has ended its clients; and what the driver cannot name.
