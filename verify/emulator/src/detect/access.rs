@@ -82,7 +82,11 @@ impl Detector {
             self.report_unwritten(w, lane as u32, space, offsets[lane], touch.site);
         }
         for (conflict, lane) in conflicts {
-            self.report_conflict(w, lane as u32, space, conflict, touch);
+            let is_store = conflict.wrote && conflict.before.is_strong();
+            let at = (space, conflict.cell);
+            if !is_store || !self.is_observed((w, lane), at, conflict.before.stamp) {
+                self.report_conflict(w, lane as u32, space, conflict, touch);
+            }
         }
     }
 

@@ -237,6 +237,11 @@ impl Detector {
         self.warps[w as usize] = WarpClocks::new(unit, cta, lanes);
     }
 
+    /// What stamps the accesses of a warp now.
+    pub fn epoch(&self, w: u32) -> u32 {
+        self.warps[w as usize].epoch
+    }
+
     // ---- batches ----
 
     /// Stamp of the next operation of a batch.

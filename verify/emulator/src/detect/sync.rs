@@ -23,6 +23,7 @@
 
 use super::clock::{Clock, SUBS, Stamp};
 use super::strand::{Almost, Fenced, GLOBAL, MAPS, Published, SHARED};
+use super::shadow::Cell;
 use super::{Batch, CtaClocks, Detector, Home, Space, Unit};
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
@@ -30,6 +31,9 @@ use crate::rng::Rng;
 use crate::world::lanes_of;
 use std::borrow::Cow;
 use std::rc::Rc;
+
+/// Bytes of a strong access at most.
+const WIDEST: u64 = 16;
 
 /// Memory order of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +140,8 @@ struct Phase {
 impl Detector {
     // ---- stores, loads, atomics ----
 
-    /// A strong store: releases, or publishes what a releasing fence before it allows.
+    /// A strong store: releases, or publishes what a releasing fence before it allows. The `epoch` is that of the
+    /// instruction, of which lanes before this one may have handed over already.
     pub fn strong_store(
         &mut self,
         w: u32,
@@ -144,12 +149,12 @@ impl Detector {
         (space, at): (Space, u64),
         (order, scope): (Order, Scope),
         replaces: bool,
-        values: (Option<u64>, Option<u64>),
+        (epoch, values): (u32, (Option<u64>, Option<u64>)),
     ) {
         let live = self.live(w);
         let home = self.home(w);
         let warp = &mut self.warps[w as usize];
-        let stamp = Stamp { id: warp.lane(lane), epoch: warp.epoch };
+        let stamp = Stamp { id: warp.lane(lane), epoch };
         let mut what = warp.publish(1 << lane, live);
         let mut scope = scope;
         if !order.releases() {
@@ -159,7 +164,7 @@ impl Detector {
         // A new value ends the release sequences of others.
         let thread = warp.lane(lane);
         let keep = |item: &Item| !replaces || item.thread == thread;
-        let items = location.store(values, stamp, keep);
+        let items = location.store(values, (stamp, !replaces), keep);
         let same = |i: &&mut Item| i.scope == scope && i.from == home;
         match items.iter_mut().find(same) {
             Some(item) => {
@@ -242,6 +247,10 @@ impl Detector {
             return current;
         }
         let Some(location) = self.flags.get(&(flag_space(space), at)) else { return current };
+        // What a weak store has left since is all that there is.
+        if location.newest() != self.last_write(space, at) {
+            return current;
+        }
         let warp = &self.warps[w as usize];
         let lane = lanes.trailing_zeros() as usize;
         let strand = warp.of(lane);
@@ -260,6 +269,36 @@ impl Detector {
         value
     }
 
+    /// The last write of a word of memory.
+    fn last_write(&self, space: Space, at: u64) -> Stamp {
+        let cell = at as usize / 4;
+        match space {
+            Space::Global => self.global.last_write(cell),
+            Space::Shared(cta) | Space::Tensor(cta) => {
+                self.ctas[cta as usize].shared.cells.get(cell).map_or(Stamp::default(), Cell::last_write)
+            }
+        }
+    }
+
+    /// Whether a store that nothing else orders was observed, by a lane or by somebody before it, when that read the place:
+    /// then it is before what comes now in causality order (8.9.5). What came before the store is not.
+    pub(super) fn is_observed(
+        &self,
+        (w, lane): (u32, usize),
+        (space, cell): (Space, u32),
+        store: Stamp,
+    ) -> bool {
+        let warp = &self.warps[w as usize];
+        let own = warp.lane(lane);
+        let now = &warp.of(lane).now;
+        let memory = if space == Space::Global { GLOBAL } else { SHARED };
+        let known = |read: Stamp| read.id == own || now.knows(read, memory);
+        // The store may have begun in a cell before.
+        let places = (u64::from(cell) * 4).saturating_sub(WIDEST - 1)..u64::from(cell) * 4 + 4;
+        let mut locations = places.filter_map(|at| self.flags.get(&(flag_space(space), at)));
+        locations.any(|location| location.is_observed(store, known))
+    }
+
     /// The next instruction begins.
     pub fn forget_choices(&mut self) {
         self.chosen.clear();
@@ -267,8 +306,12 @@ impl Detector {
 
     /// A reduction reads without being able to acquire.
     pub fn reduction(&mut self, w: u32, lanes: u32, (space, at): (Space, u64)) {
-        let Some(location) = self.flags.get(&(flag_space(space), at)) else { return };
-        self.warps[w as usize].split(lanes, |strand| {
+        let Some(location) = self.flags.get_mut(&(flag_space(space), at)) else { return };
+        let warp = &mut self.warps[w as usize];
+        for lane in lanes_of(lanes) {
+            location.read(Stamp { id: warp.lane(lane), epoch: warp.epoch }, None);
+        }
+        warp.split(lanes, |strand| {
             for item in location.items(None) {
                 strand.reduced.join(&item.what.c);
                 strand.reduced.join(&item.what.x);

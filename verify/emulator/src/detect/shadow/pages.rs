@@ -3,6 +3,7 @@
 //! An input is only read and an output, as a rule, only written: the writes, the reads and the sets of a page's cells
 //! are apart, each made when the first cell of the page has one.
 
+use crate::detect::clock::Stamp;
 use super::{Cell, Conflict, Earlier, Entry, More, cells_of};
 
 /// Cells of a page.
@@ -65,6 +66,11 @@ impl Pages {
         }
     }
 
+    /// When the last write of a cell was.
+    pub fn last_write(&self, at: usize) -> Stamp {
+        self.pages.get(at / PAGE).map_or(Stamp::default(), |page| page.writes.get(at % PAGE).stamp)
+    }
+
     /// Enters a write, as [`Cell::join`] does, in a cell that is there.
     pub fn join(&mut self, at: usize, new: Entry) {
         if let Some(page) = self.pages.get_mut(at / PAGE) {
@@ -92,7 +98,9 @@ impl Pages {
             read: page.reads.get(slot),
             set: page.sets.get(slot),
         };
-        let more = (write || cell.write.is_some()).then_some(&mut self.more);
+        // A weak read is not forgotten for a strong one.
+        let is_mixed = new.is_strong() && cell.read.is_some() && !cell.read.is_strong();
+        let more = (write || cell.write.is_some() || is_mixed).then_some(&mut self.more);
         let conflict = cell.touch(at as u32, more, new, write, earlier);
         if write {
             page.writes.set(slot, cell.write);
