@@ -833,7 +833,10 @@ impl Detector {
             let stamp = Stamp { epoch: done, ..self.batch(w, lane as u32, batch) };
             self.warps[w as usize].split(1 << lane, |strand| {
                 strand.now.complete(stamp);
-                strand.idle_wait |= committed == 0;
+                match committed {
+                    0 => strand.idle_waits |= 1 << lane,
+                    _ => strand.own_waits |= 1 << lane,
+                }
             });
         }
     }
