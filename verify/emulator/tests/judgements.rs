@@ -233,17 +233,14 @@ fn registers_that_nothing_has_written() {
             "stored",
         ),
         ("selp.u32 %r2, %r1, %r3, %p2;\nst.global.u32 [%a0], %r2;", "stored"),
-        // Predicates made of others; halves of a wide register; a vector; the result of a vote.
+        // Predicates made of others; halves of a wide register; what is added to memory.
         ("and.pred %p0, %p3, %p4;\n@%p0 st.global.u32 [%a0], 1;", "decides"),
         ("not.pred %p0, %p3;\n@%p0 bra SKIP;\nst.global.u32 [%a0], 1;\nSKIP:", "decides"),
         ("mov.b64 {%r1, %r2}, %a3;\nst.global.u32 [%a0], %r2;", "stored"),
         ("mov.b64 %a1, {%r1, %r2};\nst.global.u64 [%a0], %a1;", "stored"),
         ("cvt.u64.u32 %a1, %r1;\nst.global.u64 [%a0], %a1;", "stored"),
-        ("st.global.v2.u32 [%a0], {%r1, %r2};", "stored"),
         ("red.relaxed.gpu.global.add.u32 [%a0], %r1;", "stored"),
         ("atom.relaxed.gpu.global.exch.b32 %r2, [%a0], %r1;", "stored"),
-        ("shfl.sync.idx.b32 %r2, %r1, 0, 31, 0xffffffff;\nst.global.u32 [%a0], %r2;", "stored"),
-        ("vote.sync.ballot.b32 %r2, %p3, 0xffffffff;\nst.global.u32 [%a0], %r2;", "stored"),
     ];
     for (body, what) in wrong {
         let said = said(body);
@@ -378,7 +375,7 @@ fn a_wait_that_leaves_too_many_groups_is_no_wait_for_anothers() {
                 "mov.u32 %r2, tile;\nshl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r2, %r3;\nsetp.eq.u32 %p0, %r0, 0;\n\
                  setp.eq.u32 %p2, %r0, 7;\nmov.u32 %r4, 0;\nLOOP:\n\
                  @{waits} cp.async.bulk.wait_group.read {left};\nbar.warp.sync 0xffffffff;\n\
-                 st.shared.u32 [%r3], %r0;\nfence.proxy.async;\nbar.warp.sync 0xffffffff;\n\
+                 @!%p0 st.shared.u32 [%r3], %r0;\nfence.proxy.async;\nbar.warp.sync 0xffffffff;\n\
                  @{commits} cp.async.bulk.global.shared::cta.bulk_group [%a0], [%r2], 128;\n\
                  @{commits} cp.async.bulk.commit_group;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 4;\n@%p1 bra LOOP;\n\
                  @{commits} cp.async.bulk.wait_group 0;"

@@ -1,7 +1,7 @@
 //! Enters the accesses of instructions and of asynchronous operations into the shadow, and judges them.
 
 use super::clock::{SUBS, Stamp};
-use super::shadow::{Alike, Cells, Class, Conflict, Entry, cells_of};
+use super::shadow::{Alike, Cells, Class, Conflict, Entry, Last, cells_of};
 use super::strand::{GLOBAL, SHARED};
 use super::viewer::Viewer;
 use super::{Detector, Space, Touch};
@@ -154,16 +154,17 @@ impl Detector {
         let kind = if space == Space::Global { GLOBAL } else { SHARED };
         let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (kind, touch));
         let cells = runs.into_iter().flat_map(|(offset, bytes)| cells_of(offset, bytes));
+        let mut last = Last::default();
         for (cell, mask) in cells {
-            let new = entry.with_bytes(mask);
+            let new = (entry.with_bytes(mask), touch.write);
             let conflict = match space {
-                Space::Global => global.touch(cell, new, touch.write, &mut viewer),
+                Space::Global => global.touch_next(&mut last, cell, new, &mut viewer),
                 Space::Shared(cta) | Space::Tensor(cta) => {
                     let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
                     if touch.write {
                         written[cell] |= mask;
                     }
-                    cells[cell].touch(cell as u32, Some(more), new, touch.write, &mut viewer)
+                    cells[cell].touch_next(&mut last, cell as u32, Some(more), new, &mut viewer)
                 }
             };
             if let Some(conflict) = conflict {

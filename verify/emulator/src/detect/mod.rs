@@ -152,7 +152,7 @@ pub(crate) struct Detector {
     chosen: Vec<(u64, u64)>,
     /// Overwritten values that were read, until their threads look again or exit.
     stale_reads: Vec<sync::StaleRead>,
-    clusters: HashMap<u32, [Published; 2]>,
+    clusters: HashMap<u32, [sync::Meeting; 2]>,
     sequential: HashMap<(Scope, u32), Published>,
     /// What the launch before wrote, if this one may have begun before that ended.
     previous: Option<Written>,

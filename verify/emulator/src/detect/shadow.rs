@@ -20,7 +20,7 @@ pub(super) use more::More;
 pub(super) use pages::Pages;
 pub(crate) use pages::Written;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     write: Entry,
     read: Entry,
@@ -69,7 +69,43 @@ pub(super) struct Alike {
     to: u32,
 }
 
+/// A cell before and after an access that was in no conflict. Of an operation that touches many cells, most are in the
+/// state of the one before, and become what that became.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Last(Option<(Cell, Cell)>);
+
+impl Last {
+    /// What a whole cell in this state becomes, if that is known.
+    #[inline(always)]
+    pub fn became(&self, cell: &Cell) -> Option<Cell> {
+        self.0.filter(|(before, _)| before == cell).map(|(_, after)| after)
+    }
+}
+
 impl Cell {
+    /// Enters an access of an operation, all of whose accesses are alike but for the bytes, as [`touch`](Self::touch) does.
+    #[inline]
+    pub fn touch_next(
+        &mut self,
+        last: &mut Last,
+        key: u32,
+        more: Option<&mut More>,
+        (new, write): (Entry, bool),
+        earlier: &mut impl Earlier,
+    ) -> Option<Conflict> {
+        if new.is_whole()
+            && let Some(after) = last.became(self)
+        {
+            *self = after;
+            return None;
+        }
+        let before = *self;
+        let conflict = self.touch(key, more, new, write, earlier);
+        let is_known = conflict.is_none() && new.is_whole();
+        *last = if is_known { Last(Some((before, *self))) } else { Last::default() };
+        conflict
+    }
+
     /// When the last write of it was.
     pub fn last_write(&self) -> Stamp {
         self.write.stamp

@@ -128,6 +128,14 @@ pub(super) struct StaleRead {
     pub almost: Option<u32>,
 }
 
+/// What the threads that come to a cluster barrier hand over.
+#[derive(Debug, Default)]
+pub(super) struct Meeting {
+    all: Published,
+    /// To those of their own CTA, by fences of that scope.
+    near: Vec<(u32, Published)>,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Phase {
     all: Published,
@@ -567,9 +575,10 @@ impl Detector {
     }
 
     pub fn cluster_arrive(&mut self, w: u32, lanes: u32, cluster: u32, relaxed: bool) {
-        let live = self.live(w);
+        let (live, home) = (self.live(w), self.home(w));
         let warp = &mut self.warps[w as usize];
         let mut what = warp.publish(lanes, live);
+        let mut near = Vec::new();
         if relaxed {
             let Published { x, f, d, .. } = what;
             let all = Published { x, f, d, ..Published::default() };
@@ -580,13 +589,18 @@ impl Detector {
                     let (more, reach) = strand.relaxed(Published::default(), who, Scope::Cluster);
                     if reach == Scope::Cluster {
                         what.join(&more);
-                    } else if let Some(inits) = strand.inits(lane) {
+                        continue;
+                    }
+                    near.push((home.cta, more));
+                    if let Some(inits) = strand.inits(lane) {
                         what.c.join(inits);
                     }
                 }
             }
         }
-        self.clusters.entry(cluster).or_default()[0].join(&what);
+        let [current, _] = self.clusters.entry(cluster).or_default();
+        current.all.join(&what);
+        current.near.append(&mut near);
     }
 
     pub fn cluster_complete(&mut self, cluster: u32) {
@@ -595,10 +609,14 @@ impl Detector {
     }
 
     pub fn cluster_leave(&mut self, w: u32, lanes: u32, cluster: u32, site: u32) {
+        let home = self.home(w);
         let Detector { warps, clusters, .. } = self;
-        let [_, before] = clusters.entry(cluster).or_default();
+        let [_, Meeting { all: before, near }] = clusters.entry(cluster).or_default();
         warps[w as usize].split(lanes, |strand| {
             strand.acquire(before);
+            for (_, before) in near.iter().filter(|near| near.0 == home.cta) {
+                strand.acquire(before);
+            }
             if before.x != before.c {
                 strand.almost = Some((Almost::RelaxedCluster, site));
             }

@@ -15,3 +15,4 @@ mod random;
 mod remarks;
 mod scale;
 mod simple;
+mod spent;

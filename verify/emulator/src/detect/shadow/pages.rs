@@ -4,7 +4,7 @@
 //! are apart, each made when the first cell of the page has one.
 
 use crate::detect::clock::Stamp;
-use super::{Cell, Conflict, Earlier, Entry, More, cells_of};
+use super::{Cell, Conflict, Earlier, Entry, Last, More, cells_of};
 
 /// Cells of a page.
 const PAGE: usize = 1024;
@@ -88,6 +88,18 @@ impl Pages {
         write: bool,
         earlier: &mut impl Earlier,
     ) -> Option<Conflict> {
+        self.touch_next(&mut Last::default(), at, (new, write), earlier)
+    }
+
+    /// Enters an access, as [`Cell::touch_next`] does.
+    #[inline]
+    pub fn touch_next(
+        &mut self,
+        last: &mut Last,
+        at: usize,
+        (new, write): (Entry, bool),
+        earlier: &mut impl Earlier,
+    ) -> Option<Conflict> {
         let (number, slot) = (at / PAGE, at % PAGE);
         if number >= self.pages.len() {
             self.pages.resize_with(number + 1, Page::default);
@@ -101,7 +113,7 @@ impl Pages {
         // A weak read is not forgotten for a strong one.
         let is_mixed = new.is_strong() && cell.read.is_some() && !cell.read.is_strong();
         let more = (write || cell.write.is_some() || is_mixed).then_some(&mut self.more);
-        let conflict = cell.touch(at as u32, more, new, write, earlier);
+        let conflict = cell.touch_next(last, at as u32, more, (new, write), earlier);
         if write {
             page.writes.set(slot, cell.write);
         }
