@@ -162,9 +162,13 @@ pub enum Fault {
         "`.aligned` instruction executed by lanes {active:#010x} of a warp whose live lanes are {live:#010x}: data-dependent divergence around a collective (rule F4)"
     )]
     Divergent { active: u32, live: u32 },
-    #[error("member mask {mask:#010x} does not name lane {lane}, which executes the instruction (rule F1)")]
+    #[error(
+        "member mask {mask:#010x} does not name lane {lane}, which executes the instruction (rule F1)"
+    )]
     NotMember { mask: u32, lane: u32 },
-    #[error("lanes of one warp give different member masks, and not every named lane is here (rule F1)")]
+    #[error(
+        "lanes of one warp give different member masks, and not every named lane is here (rule F1)"
+    )]
     MixedMasks,
     #[error("barrier {id}: {problem} (rule F7)")]
     Barrier { id: u32, problem: String },

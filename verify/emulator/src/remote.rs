@@ -214,11 +214,10 @@ impl World<'_> {
                 warp.regs.put_pred(&frame, *d, mask, bits);
             }
             RemoteOp::FirstCta { axis, d, response } => {
-                let [low, high] =
-                    [0, 1].map(|i| {
-                        let words = self.fetch64(warp, &frame, Src::R64(response + i));
-                        words.map(|word| word ^ self.opaque[i as usize])
-                    });
+                let [low, high] = [0, 1].map(|i| {
+                    let words = self.fetch64(warp, &frame, Src::R64(response + i));
+                    words.map(|word| word ^ self.opaque[i as usize])
+                });
                 if lanes_of(mask).any(|lane| high[lane] & CANCELED == 0) {
                     let problem = "the first CTA of an answer that no cluster was cancelled; ask `is_canceled` first";
                     return Err(Fault::LaunchControl { problem });

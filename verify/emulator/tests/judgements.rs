@@ -332,7 +332,11 @@ fn a_weak_access_stays_known_behind_a_strong_one() {
         )
         .replace(".visible .entry k(.param .u64 a0)", ".visible .entry k(.param .u64 a0) .reqnctapercluster 2, 1, 1")
     };
-    for first in ["st.global.u32 [%a0], 1;", "ld.global.u32 %r3, [%a0];", "red.relaxed.cta.global.add.u32 [%a0], 1;"] {
+    for first in [
+        "st.global.u32 [%a0], 1;",
+        "ld.global.u32 %r3, [%a0];",
+        "red.relaxed.cta.global.add.u32 [%a0], 1;",
+    ] {
         assert!(!hazards(&body(first), 2, 1).is_empty(), "{first}");
     }
     assert!(hazards(&body("st.relaxed.gpu.global.u32 [%a0], 1;"), 2, 1).is_empty());
@@ -406,8 +410,12 @@ fn the_heap_of_the_device_outlives_a_launch() {
     let program = Program::load(text, "heap", None).unwrap_or_else(|e| panic!("{e}"));
     let mut machine = Machine::new(Options::default());
     let mut run = |kernel: &str| {
-        let launch = Launch { kernel: kernel.into(), grid: [1; 3], block: [1; 3], ..Launch::default() };
-        machine.launch(&program, &launch).map(|report| report.hazards.len()).map_err(|e| e.to_string())
+        let launch =
+            Launch { kernel: kernel.into(), grid: [1; 3], block: [1; 3], ..Launch::default() };
+        machine
+            .launch(&program, &launch)
+            .map(|report| report.hazards.len())
+            .map_err(|e| e.to_string())
     };
     assert_eq!(run("make"), Ok(0));
     assert_eq!(run("drop"), Ok(0));

@@ -22,8 +22,8 @@
 //! | `fence::after_thread_sync` | later tcgen05 operations come after what was handed over so far |
 
 use super::clock::{Clock, SUBS, Stamp};
-use super::strand::{Almost, Fenced, GLOBAL, MAPS, Published, SHARED};
 use super::shadow::Cell;
+use super::strand::{Almost, Fenced, GLOBAL, MAPS, Published, SHARED};
 use super::{Batch, CtaClocks, Detector, Home, Space, Unit};
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
@@ -282,9 +282,11 @@ impl Detector {
         let cell = at as usize / 4;
         match space {
             Space::Global => self.global.last_write(cell),
-            Space::Shared(cta) | Space::Tensor(cta) => {
-                self.ctas[cta as usize].shared.cells.get(cell).map_or(Stamp::default(), Cell::last_write)
-            }
+            Space::Shared(cta) | Space::Tensor(cta) => self.ctas[cta as usize]
+                .shared
+                .cells
+                .get(cell)
+                .map_or(Stamp::default(), Cell::last_write),
         }
     }
 

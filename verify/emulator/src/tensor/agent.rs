@@ -130,7 +130,12 @@ impl World<'_> {
 
     /// A product reads tensor memory that nothing has written. As with other memory that is said, and what is there is
     /// read; that it is there is then no news.
-    fn unwritten_matrix(&mut self, (w, lane, site): (u32, u32, u32), ctas: &[u32], at: TensorAddress) {
+    fn unwritten_matrix(
+        &mut self,
+        (w, lane, site): (u32, u32, u32),
+        ctas: &[u32],
+        at: TensorAddress,
+    ) {
         if let (Some(detect), Some(&cta)) = (&mut self.detect, ctas.first()) {
             detect.unwritten(w, lane, Space::Tensor(cta), at.to_bits().into(), site);
         }
@@ -157,7 +162,8 @@ impl World<'_> {
                     None => {
                         let read = match self.operands(mma, ctas) {
                             Err(MmaError::Unwritten { lane, column, .. }) => {
-                                let who = (agent.warp, agent.lane, agent.func << SITE_BITS | agent.pc);
+                                let who =
+                                    (agent.warp, agent.lane, agent.func << SITE_BITS | agent.pc);
                                 self.unwritten_matrix(who, ctas, TensorAddress { lane, column });
                                 self.operands(mma, ctas)
                             }

@@ -56,8 +56,11 @@ pub fn litmus(source: &Source) -> String {
                 Some(Meeting::Cta) => text += "  bar.sync 0\n",
                 Some(Meeting::Cluster { relaxed }) => {
                     let relaxed = if *relaxed { ".relaxed" } else { ".release" };
-                    writeln!(text, "  barrier.cluster.arrive{relaxed}\n  barrier.cluster.wait.acquire")
-                        .expect("a string");
+                    writeln!(
+                        text,
+                        "  barrier.cluster.arrive{relaxed}\n  barrier.cluster.wait.acquire"
+                    )
+                    .expect("a string");
                 }
                 _ => {}
             }
@@ -126,7 +129,9 @@ pub enum Lanes {
 /// The text for the emulator: kernel `k`, with the address of the words and of a place where each thread leaves its
 /// registers.
 pub fn ptx(source: &Source, lanes: Lanes) -> String {
-    let single = |step: &Step| lanes_of(step.lanes).map(|lane| 1 << lane).chain([step.lanes]).collect::<Vec<u32>>();
+    let single = |step: &Step| {
+        lanes_of(step.lanes).map(|lane| 1 << lane).chain([step.lanes]).collect::<Vec<u32>>()
+    };
     let mut masks: Vec<u32> = source.steps().flat_map(single).collect();
     masks.sort_unstable();
     masks.dedup();
@@ -210,8 +215,12 @@ pub fn ptx(source: &Source, lanes: Lanes) -> String {
             text += "bra DONE;\n";
         }
     }
-    writeln!(text, "DONE:\nmad.lo.u32 %t9, %t6, 32, %t5;\nmul.wide.u32 %a2, %t9, {};\nadd.u64 %a1, %a1, %a2;", 4 * REGISTERS)
-        .expect("a string");
+    writeln!(
+        text,
+        "DONE:\nmad.lo.u32 %t9, %t6, 32, %t5;\nmul.wide.u32 %a2, %t9, {};\nadd.u64 %a1, %a1, %a2;",
+        4 * REGISTERS
+    )
+    .expect("a string");
     for register in 0..REGISTERS {
         writeln!(text, "st.global.u32 [%a1+{}], %r{register};", 4 * register).expect("a string");
     }

@@ -43,7 +43,8 @@ fn the_judges_do_not_contradict_each_other() {
         return;
     }
     let campaign = Campaign::new("random programs before both judges", 600, 10_000);
-    let numbers: Vec<u64> = (0..campaign.cases()).map(|case| campaign.random(case).next()).collect();
+    let numbers: Vec<u64> =
+        (0..campaign.cases()).map(|case| campaign.random(case).next()).collect();
     let results = campaign.each(&numbers, |&number| {
         let source = program(number);
         Some(compare(&source, &model(&source)?))
@@ -91,8 +92,12 @@ fn the_programs_have_everything() {
     count("arrivals", &has(|l| matches!(l, Line::Arrive(..))));
     count("waits", &has(|l| matches!(l, Line::Await(..))));
     count("lanes", &|s| s.warps.iter().any(|warp| warp.lanes.count_ones() > 1));
-    count("parts of a warp", &|s| s.warps.iter().any(|w| w.rounds.iter().flatten().any(|step| step.lanes != w.lanes)));
-    count("warps of a CTA", &|s| s.warps.len() > 1 && s.warps.iter().all(|w| w.cta == s.warps[0].cta));
+    count("parts of a warp", &|s| {
+        s.warps.iter().any(|w| w.rounds.iter().flatten().any(|step| step.lanes != w.lanes))
+    });
+    count("warps of a CTA", &|s| {
+        s.warps.len() > 1 && s.warps.iter().all(|w| w.cta == s.warps[0].cta)
+    });
     count("CTAs", &|s| s.warps.iter().any(|w| w.cta != s.warps[0].cta));
     count("clusters", &|s| s.cluster == 2);
     count("barriers", &|s| s.meetings.contains(&Meeting::Cta));

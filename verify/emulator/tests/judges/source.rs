@@ -281,13 +281,19 @@ fn round(random: &mut Random, lanes: u32) -> Vec<Step> {
             0 | 1 => hand_over(random).into_iter().for_each(|line| add(random, line)),
             2 | 3 => take_over(random).into_iter().for_each(|line| add(random, line)),
             4 => {
-                let line = Line::Arrive(pick(random, &["release", "release", "relaxed"]), barrier_scope(random));
+                let line = Line::Arrive(
+                    pick(random, &["release", "release", "relaxed"]),
+                    barrier_scope(random),
+                );
                 let data = access(random, true);
                 add(random, data);
                 add(random, line);
             }
             5 => {
-                let line = Line::Await(pick(random, &["acquire", "acquire", "relaxed"]), barrier_scope(random));
+                let line = Line::Await(
+                    pick(random, &["acquire", "acquire", "relaxed"]),
+                    barrier_scope(random),
+                );
                 let data = access(random, false);
                 add(random, line);
                 add(random, data);
@@ -326,7 +332,10 @@ fn scope(random: &mut Random) -> Scope {
 }
 
 fn word(random: &mut Random) -> Word {
-    pick(random, &[Word::Global(0), Word::Global(0), Word::Global(1), Word::Global(2), Word::Shared])
+    pick(
+        random,
+        &[Word::Global(0), Word::Global(0), Word::Global(1), Word::Global(2), Word::Shared],
+    )
 }
 
 /// A place of data, which is mostly accessed weakly.
@@ -350,9 +359,18 @@ fn hand_over(random: &mut Random) -> Vec<Line> {
     if random.below(2) == 0 {
         lines.push(Line::Fence(pick(random, &["acq_rel", "release", "sc", "acquire"]), scope));
     }
-    let order = pick(random, &[Order::Strong("release", scope), Order::Strong("relaxed", scope), Order::Volatile]);
+    let order = pick(
+        random,
+        &[Order::Strong("release", scope), Order::Strong("relaxed", scope), Order::Volatile],
+    );
     lines.push(match random.below(4) {
-        0 => Line::Atom(pick(random, &["release", "acq_rel", "relaxed"]), scope, Atomic::Add, 2, FLAG),
+        0 => Line::Atom(
+            pick(random, &["release", "acq_rel", "relaxed"]),
+            scope,
+            Atomic::Add,
+            2,
+            FLAG,
+        ),
         1 => Line::Red(pick(random, &["release", "relaxed"]), scope, FLAG),
         _ => Line::Store(order, FLAG, Value::Number(1)),
     });
@@ -361,9 +379,18 @@ fn hand_over(random: &mut Random) -> Vec<Line> {
 
 fn take_over(random: &mut Random) -> Vec<Line> {
     let scope = scope(random);
-    let order = pick(random, &[Order::Strong("acquire", scope), Order::Strong("relaxed", scope), Order::Volatile]);
+    let order = pick(
+        random,
+        &[Order::Strong("acquire", scope), Order::Strong("relaxed", scope), Order::Volatile],
+    );
     let mut lines = vec![match random.below(4) {
-        0 => Line::Atom(pick(random, &["acquire", "acq_rel", "relaxed"]), scope, Atomic::Add, 0, FLAG),
+        0 => Line::Atom(
+            pick(random, &["acquire", "acq_rel", "relaxed"]),
+            scope,
+            Atomic::Add,
+            0,
+            FLAG,
+        ),
         _ => Line::Load(order, 0, FLAG),
     }];
     lines.push(Line::Unless(0, 1));
@@ -386,7 +413,10 @@ fn any(random: &mut Random) -> Line {
         3..=5 => {
             let strong = pick(random, &["relaxed", "relaxed", "release"]);
             let orders = [Order::Weak, Order::Volatile, Order::Strong(strong, scope)];
-            let value = pick(random, &[Value::Number(1), Value::Number(2), Value::Lane(1), Value::Register(to)]);
+            let value = pick(
+                random,
+                &[Value::Number(1), Value::Number(2), Value::Lane(1), Value::Register(to)],
+            );
             Line::Store(pick(random, &orders), at, value)
         }
         6 => {

@@ -666,12 +666,12 @@ fn check(
             let operation = |event: usize| {
                 let of = |e: &Event| e.atomic.map(|atomic| (e.thread, atomic));
                 let whole = of(&events[event]);
-                (0..events.len())
-                    .filter(move |other| *other == event || whole.is_some() && of(&events[*other]) == whole)
+                (0..events.len()).filter(move |other| {
+                    *other == event || whole.is_some() && of(&events[*other]) == whole
+                })
             };
-            let ordered = operation(a).any(|a| {
-                operation(b).any(|b| cause.contains(&(a, b)) || cause.contains(&(b, a)))
-            });
+            let ordered = operation(a)
+                .any(|a| operation(b).any(|b| cause.contains(&(a, b)) || cause.contains(&(b, a))));
             found.1 |= conflict && !halves && !strong(a, b) && !ordered;
         }
     }

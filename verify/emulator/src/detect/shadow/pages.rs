@@ -3,8 +3,8 @@
 //! An input is only read and an output, as a rule, only written: the writes, the reads and the sets of a page's cells
 //! are apart, each made when the first cell of the page has one.
 
-use crate::detect::clock::Stamp;
 use super::{Cell, Conflict, Earlier, Entry, Last, More, cells_of};
+use crate::detect::clock::Stamp;
 
 /// Cells of a page.
 const PAGE: usize = 1024;
