@@ -95,7 +95,8 @@ impl Clock {
         let at = self.0.partition_point(|entry| entry.0 < whole);
         match self.0.get(at) {
             Some(&(id, epoch)) if id == whole && epoch >= stamp.epoch => true,
-            Some(&(id, _)) if id < whole + SUBS => self.covers_lanes(at, whole, stamp),
+            Some(&(id, _)) if id < whole + SUBS && stamp.epoch > 0 => self.covers_lanes(at, whole, stamp),
+            // What is before everything is known.
             _ => stamp.epoch == 0,
         }
     }
@@ -106,7 +107,7 @@ impl Clock {
         let mut known = known.filter(|entry| entry.0 != whole && entry.1 >= stamp.epoch);
         match stamp.id == whole {
             true => known.count() == LANES,
-            false => stamp.epoch == 0 || known.any(|entry| entry.0 == stamp.id),
+            false => known.any(|entry| entry.0 == stamp.id),
         }
     }
 
@@ -166,7 +167,7 @@ mod tests {
         let mut more = all.clone();
         more.join(&clock(&[(63, 9), (64, 1), (128, 9), (129, 9)]));
         assert!(whole(&more, 3) && !whole(&more, 4));
-        assert!(!more.covers(Stamp { id: 100, epoch: 1 }) && more.covers(Stamp { id: 130, epoch: 9 }));
+        assert!(!more.covers(Stamp { id: 100, epoch: 2 }) && more.covers(Stamp { id: 130, epoch: 9 }));
     }
 
     #[test]
