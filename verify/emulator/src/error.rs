@@ -162,9 +162,13 @@ pub enum Fault {
         "`.aligned` instruction executed by lanes {active:#010x} of a warp whose live lanes are {live:#010x}: data-dependent divergence around a collective (rule F4)"
     )]
     Divergent { active: u32, live: u32 },
-    #[error("member mask {mask:#010x} does not name lane {lane}, which executes the instruction")]
+    #[error(
+        "member mask {mask:#010x} does not name lane {lane}, which executes the instruction (rule F1)"
+    )]
     NotMember { mask: u32, lane: u32 },
-    #[error("lanes of one warp give different member masks, and not every named lane is here")]
+    #[error(
+        "lanes of one warp give different member masks, and not every named lane is here (rule F1)"
+    )]
     MixedMasks,
     #[error("barrier {id}: {problem} (rule F7)")]
     Barrier { id: u32, problem: String },
@@ -241,15 +245,14 @@ pub struct Waiter {
 }
 
 impl Deadlock {
-    /// The rule that is broken, where the waiters tell: bytes that no copy brings (C8), or what all of them wait for.
+    /// The rule that is broken, where the waiters tell: bytes that no copy brings (C8), a phase that has come and gone
+    /// (C13), or what all of them wait for.
     pub fn rule(&self) -> Option<&'static str> {
         let mut rules = self.waiters.iter().map(|waiter| waiter.rule);
-        match self.waiters.iter().any(|waiter| waiter.rule == Some("C8")) {
-            true => Some("C8"),
-            false => {
-                rules.clone().all(|rule| rule.is_some()).then(|| rules.next().flatten()).flatten()
-            }
-        }
+        let alone = ["C8", "C13"].into_iter().find(|rule| rules.clone().any(|r| r == Some(rule)));
+        alone.or_else(|| {
+            rules.clone().all(|rule| rule.is_some()).then(|| rules.next().flatten()).flatten()
+        })
     }
 }
 

@@ -138,6 +138,8 @@ pub struct After {
 pub struct Machine {
     options: Options,
     memory: Memory,
+    /// What kernels have allocated: it outlives them.
+    heap: Vec<u64>,
     /// Programs whose variables are in memory, with their addresses.
     loaded: Vec<(u64, Vec<u64>)>,
     after: After,
@@ -149,7 +151,8 @@ impl Machine {
     /// A device with empty memory.
     pub fn new(options: Options) -> Machine {
         let memory = Memory::new(options.global_bytes, !options.unchecked);
-        Machine { options, memory, loaded: Vec::new(), after: After::default(), written: None }
+        let (heap, loaded) = (Vec::new(), Vec::new());
+        Machine { options, memory, heap, loaded, after: After::default(), written: None }
     }
 
     /// The seed of the launches to come.
@@ -275,6 +278,7 @@ impl Machine {
             )));
         }
         let settings = Settings::new(&self.options);
+        let mut opaque = Rng::new(!self.options.seed);
         let world = World {
             program,
             launch: &launch,
@@ -298,7 +302,8 @@ impl Machine {
             current: 0,
             instructions: 0,
             output: String::new(),
-            heap: Vec::new(),
+            heap: &mut self.heap,
+            opaque: [0; 2].map(|_: u64| opaque.below(usize::MAX) as u64),
             culprits: 0,
             local: 0,
             trace: self.options.trace.then(Box::default),

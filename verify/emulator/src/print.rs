@@ -75,8 +75,9 @@ impl World<'_> {
                         self.memory.free(address).map_err(Fault::Memory)?;
                         if let Some(detect) = &mut self.detect {
                             let how = (Order::Release, Scope::Gpu);
-                            let values = (None, None);
-                            detect.strong_store(self.current, lane, HEAP, how, false, values);
+                            let w = self.current;
+                            let what = (detect.epoch(w), (None, None));
+                            detect.strong_store(w, lane, HEAP, how, false, what);
                         }
                     }
                     0

@@ -185,7 +185,8 @@ impl World<'_> {
                     let space = MemSpace::Shared;
                     let place = self.shared_place(warp, space, at[lane], 16, 16)?;
                     let (bar, _) = self.barrier_place(warp, space, bars[lane])?;
-                    let response = self.cancel();
+                    let [low, high] = self.cancel();
+                    let response = [low ^ self.opaque[0], high ^ self.opaque[1]];
                     let data = response.iter().flat_map(|word| word.to_le_bytes()).collect();
                     let ctas = match all {
                         true => self.clusters[cluster as usize].ctas.clone(),
@@ -204,6 +205,7 @@ impl World<'_> {
             }
             RemoteOp::IsCanceled { d, response } => {
                 let high = self.fetch64(warp, &frame, Src::R64(response + 1));
+                let high = high.map(|word| word ^ self.opaque[1]);
                 let bits = (0..LANES).fold(0, |m, i| m | u32::from(high[i] & CANCELED != 0) << i);
                 if mask & !bits != 0 {
                     let cluster = self.ctas[warp.cta as usize].cluster;
@@ -212,8 +214,10 @@ impl World<'_> {
                 warp.regs.put_pred(&frame, *d, mask, bits);
             }
             RemoteOp::FirstCta { axis, d, response } => {
-                let [low, high] =
-                    [0, 1].map(|i| self.fetch64(warp, &frame, Src::R64(response + i)));
+                let [low, high] = [0, 1].map(|i| {
+                    let words = self.fetch64(warp, &frame, Src::R64(response + i));
+                    words.map(|word| word ^ self.opaque[i as usize])
+                });
                 if lanes_of(mask).any(|lane| high[lane] & CANCELED == 0) {
                     let problem = "the first CTA of an answer that no cluster was cancelled; ask `is_canceled` first";
                     return Err(Fault::LaunchControl { problem });
@@ -223,7 +227,8 @@ impl World<'_> {
                         0 => low[lane] as u32,
                         1 => (low[lane] >> 32) as u32,
                         2 => high[lane] as u32,
-                        _ => 0,
+                        // The fourth element of the vector means nothing.
+                        _ => self.opaque[0] as u32,
                     });
                     warp.regs.put32(&frame, *d, mask, &value);
                 }

@@ -115,6 +115,8 @@ pub(crate) enum Wait {
         offset: u32,
         parity: Option<u32>,
         state: u64,
+        /// The phase that was open when the path began to wait.
+        since: u64,
     },
     /// A CTA barrier, whose release writes the result of a reduction.
     Bar {
@@ -155,6 +157,16 @@ pub(crate) struct Caller {
     pub pc: u32,
 }
 
+/// A wait on an mbarrier that has said no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub offset: u32,
+    /// The parity or the state that it asked for.
+    pub value: u64,
+    /// The phase that was open.
+    pub since: u64,
+}
+
 /// Lanes that follow one program counter.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
@@ -166,6 +178,8 @@ pub(crate) struct Path {
     pub join: u32,
     pub wait: Option<Wait>,
     pub spin: Spin,
+    /// The wait that it makes again and again.
+    pub asked: Option<Asked>,
     /// Parked on [`Wait::Change`] so often without any change in between.
     pub parked: u32,
     /// Instructions behind the wait at `pc` that have gone before it.

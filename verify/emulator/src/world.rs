@@ -156,7 +156,10 @@ pub(crate) struct World<'p> {
     /// Bytes of local memory of all warps.
     pub local: u64,
     pub output: String,
-    pub heap: Vec<u64>,
+    /// What the device has allocated, in this launch or in one before.
+    pub heap: &'p mut Vec<u64>,
+    /// How answers of clusterlaunchcontrol are spelled in this launch: they mean something to its instructions only.
+    pub opaque: [u64; 2],
     /// The lanes whose access failed, where the fault is not of all.
     pub culprits: u32,
     /// Finds what is not ordered, unless it is off.

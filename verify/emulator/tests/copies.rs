@@ -353,3 +353,18 @@ fn clusters_that_have_not_started_are_taken_over() {
     }
     assert!(taken > 100, "{taken} taken over in twenty runs");
 }
+
+/// The words of an answer mean something to `clusterlaunchcontrol.query_cancel` only.
+#[test]
+fn an_answer_is_opaque() {
+    let body = "mov.u32 %r0, %tid.x; mov.u32 %r2, bar; mov.u32 %r3, answer; setp.ne.u32 %p0, %r0, 0; @%p0 bra E;
+        mbarrier.init.shared::cta.b64 [%r2], 1; fence.mbarrier_init.release.cluster;
+        mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
+        clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r3], [%r2];
+        W: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra W;
+        ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r3]; st.global.v4.u32 [%a0], {%r4, %r5, %r6, %r7}; E: ret;";
+    let text = module(".shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar;", 1, body);
+    let of = |seed| run(&text, &Shape { seed, ..Shape::default() }, &[&[0; 16]]).words(0, 4);
+    assert_eq!(of(3), of(3));
+    assert!(of(3).iter().zip(of(4)).all(|(one, other)| *one != other && *one != 0));
+}

@@ -233,6 +233,14 @@ fn registers_that_nothing_has_written() {
             "stored",
         ),
         ("selp.u32 %r2, %r1, %r3, %p2;\nst.global.u32 [%a0], %r2;", "stored"),
+        // Predicates made of others; halves of a wide register; what is added to memory.
+        ("and.pred %p0, %p3, %p4;\n@%p0 st.global.u32 [%a0], 1;", "decides"),
+        ("not.pred %p0, %p3;\n@%p0 bra SKIP;\nst.global.u32 [%a0], 1;\nSKIP:", "decides"),
+        ("mov.b64 {%r1, %r2}, %a3;\nst.global.u32 [%a0], %r2;", "stored"),
+        ("mov.b64 %a1, {%r1, %r2};\nst.global.u64 [%a0], %a1;", "stored"),
+        ("cvt.u64.u32 %a1, %r1;\nst.global.u64 [%a0], %a1;", "stored"),
+        ("red.relaxed.gpu.global.add.u32 [%a0], %r1;", "stored"),
+        ("atom.relaxed.gpu.global.exch.b32 %r2, [%a0], %r1;", "stored"),
     ];
     for (body, what) in wrong {
         let said = said(body);
@@ -282,4 +290,134 @@ fn overwritten_values_are_reported_where_a_fence_is_missing() {
     // Who looks until it is there is not misled.
     let again = "AGAIN: ld.relaxed.gpu.global.u32 %r3, [%a0+128];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra AGAIN;";
     assert!(hazards(&body("", again), 2, 1).is_empty());
+}
+
+/// A store that a strong read has seen is before what comes behind the read (8.9.5, by observation order); what its thread
+/// did before it is not.
+#[test]
+fn a_store_that_was_observed_is_before_what_follows() {
+    let body = |before: &str, last: &str| {
+        module(
+            "",
+            &format!(
+                "mov.u32 %r1, %ctaid.x;\nsetp.ne.u32 %p0, %r1, 0;\n@%p0 bra READER;\n{before}\n\
+                 st.relaxed.gpu.global.u32 [%a0], 1;\nret;\nREADER:\nsetp.ne.u32 %p0, %r1, 1;\n@%p0 bra LAST;\n\
+                 ONE: atom.relaxed.gpu.global.cas.b32 %r2, [%a0], 1, 2;\nsetp.ne.u32 %p1, %r2, 1;\n@%p1 bra ONE;\nret;\n\
+                 LAST: ld.relaxed.gpu.global.u32 %r2, [%a0];\nsetp.ne.u32 %p1, %r2, 2;\n@%p1 bra LAST;\n{last}"
+            ),
+        )
+    };
+    // The atomic operation continues what the store began.
+    for last in ["ld.global.u32 %r3, [%a0];", "st.global.u32 [%a0], 3;"] {
+        assert!(hazards(&body("", last), 3, 1).is_empty(), "{last}");
+    }
+    let other = hazards(&body("st.global.u32 [%a0+64], 1;", "ld.global.u32 %r3, [%a0+64];"), 3, 1);
+    assert!(!other.is_empty() && other.iter().all(|h| h.severity == Severity::Error), "{other:?}");
+    // A read that is not strong observes nothing.
+    let unseen = body("", "").replace("LAST: ld.relaxed.gpu", "LAST: ld.weak");
+    assert!(!hazards(&unseen, 3, 1).is_empty());
+}
+
+/// A strong access does not hide a weak one that the same thread made before it.
+#[test]
+fn a_weak_access_stays_known_behind_a_strong_one() {
+    let body = |first: &str| {
+        module(
+            "",
+            &format!(
+                "mov.u32 %r1, %ctaid.x;\nsetp.eq.u32 %p0, %r1, 0;\n@%p0 {first}\n\
+                 @%p0 atom.relaxed.gpu.global.add.u32 %r2, [%a0], 1;\nbarrier.cluster.arrive.relaxed;\n\
+                 barrier.cluster.wait;\n@!%p0 red.relaxed.gpu.global.add.u32 [%a0], 1;"
+            ),
+        )
+        .replace(".visible .entry k(.param .u64 a0)", ".visible .entry k(.param .u64 a0) .reqnctapercluster 2, 1, 1")
+    };
+    for first in [
+        "st.global.u32 [%a0], 1;",
+        "ld.global.u32 %r3, [%a0];",
+        "red.relaxed.cta.global.add.u32 [%a0], 1;",
+    ] {
+        assert!(!hazards(&body(first), 2, 1).is_empty(), "{first}");
+    }
+    assert!(hazards(&body("st.relaxed.gpu.global.u32 [%a0], 1;"), 2, 1).is_empty());
+}
+
+/// A thread reads what it has stored, also where another one's store left the same value.
+#[test]
+fn no_old_value_is_read_behind_an_own_weak_store() {
+    let text = module(
+        "",
+        "mov.u32 %r1, %ctaid.x;\nsetp.eq.u32 %p0, %r1, 0;\n@%p0 bra READER;\nst.relaxed.gpu.global.u32 [%a0], 1;\nret;\n\
+         READER:\nst.global.u32 [%a0], 1;\nld.relaxed.gpu.global.u32 %r2, [%a0];\nst.global.u32 [%a0+64], %r2;",
+    );
+    let program = Program::load(&text, "old", None).unwrap_or_else(|e| panic!("{e}"));
+    for seed in 0..200 {
+        let mut machine = Machine::new(Options { seed, ..Options::default() });
+        let address = machine.alloc(128, 128).expect("memory");
+        machine.write(address, &[0; 128]).expect("memory");
+        let launch = Launch {
+            kernel: "k".into(),
+            grid: [2, 1, 1],
+            block: [1; 3],
+            params: vec![address.to_le_bytes().to_vec()],
+            ..Launch::default()
+        };
+        machine.launch(&program, &launch).unwrap_or_else(|e| panic!("{e}"));
+        let mut seen = [0; 4];
+        machine.read(address + 64, &mut seen).expect("memory");
+        assert_eq!(u32::from_le_bytes(seen), 1, "seed {seed}");
+    }
+}
+
+/// Where the thread that committed waits for too few of its groups, nobody waits for another's.
+#[test]
+fn a_wait_that_leaves_too_many_groups_is_no_wait_for_anothers() {
+    let body = |left: u32, waits: &str, commits: &str| {
+        module(
+            ".shared .align 128 .b8 tile[128];",
+            &format!(
+                "mov.u32 %r2, tile;\nshl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r2, %r3;\nsetp.eq.u32 %p0, %r0, 0;\n\
+                 setp.eq.u32 %p2, %r0, 7;\nmov.u32 %r4, 0;\nLOOP:\n\
+                 @{waits} cp.async.bulk.wait_group.read {left};\nbar.warp.sync 0xffffffff;\n\
+                 @!%p0 st.shared.u32 [%r3], %r0;\nfence.proxy.async;\nbar.warp.sync 0xffffffff;\n\
+                 @{commits} cp.async.bulk.global.shared::cta.bulk_group [%a0], [%r2], 128;\n\
+                 @{commits} cp.async.bulk.commit_group;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 4;\n@%p1 bra LOOP;\n\
+                 @{commits} cp.async.bulk.wait_group 0;"
+            ),
+        )
+    };
+    let rules = |text: &str| {
+        let rules = hazards(text, 1, 32).into_iter().filter(|h| h.severity == Severity::Error);
+        rules.map(|h| h.rule).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert!(rules(&body(0, "%p0", "%p0")).iter().all(|rule| *rule == "B7"), "the destination");
+    let late = rules(&body(1, "%p0", "%p0"));
+    assert!(late.contains("B11") && !late.contains("B10"), "{late:?}");
+    // Another lane's wait is one for the groups of somebody else.
+    assert!(rules(&body(0, "%p2", "%p0")).contains("B10"));
+}
+
+/// What one launch has allocated another one may free.
+#[test]
+fn the_heap_of_the_device_outlives_a_launch() {
+    let text = ".version 8.8\n.target sm_90\n.address_size 64\n.global .align 8 .u64 kept;\n\
+                .extern .func (.param .b64 result) malloc(.param .b64 bytes);\n.extern .func free(.param .b64 address);\n\
+                .visible .entry make()\n{\n.reg .b64 %a<4>;\nmov.u64 %a0, 16;\n{\n.param .b64 bytes;\nst.param.b64 [bytes], %a0;\n\
+                .param .b64 result;\ncall.uni (result), malloc, (bytes);\nld.param.b64 %a1, [result];\n}\n\
+                st.global.u64 [kept], %a1;\nst.u32 [%a1], 7;\nret;\n}\n\
+                .visible .entry drop()\n{\n.reg .b64 %a<4>;\nld.global.u64 %a1, [kept];\n{\n.param .b64 address;\n\
+                st.param.b64 [address], %a1;\ncall.uni free, (address);\n}\nret;\n}\n";
+    let program = Program::load(text, "heap", None).unwrap_or_else(|e| panic!("{e}"));
+    let mut machine = Machine::new(Options::default());
+    let mut run = |kernel: &str| {
+        let launch =
+            Launch { kernel: kernel.into(), grid: [1; 3], block: [1; 3], ..Launch::default() };
+        machine
+            .launch(&program, &launch)
+            .map(|report| report.hazards.len())
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(run("make"), Ok(0));
+    assert_eq!(run("drop"), Ok(0));
+    assert!(run("drop").is_err_and(|error| error.contains("did not give")));
 }

@@ -250,6 +250,8 @@ clauses! {
     RaceStrong "8.7.1",
     /// Causally ordered operations race with nothing.
     RaceCausality "8.7.1",
+    /// An atomic operation is one operation: what its write precedes in causality does not race with its read.
+    RaceAtomicIsOne "8.7.1",
     /// before_thread_sync orders earlier asynchronous tcgen05 operations.
     Tcgen05Before "tcgen05",
     /// after_thread_sync is needed before later ones.

@@ -44,6 +44,16 @@ pub fn races<'c>(
 ) -> impl Iterator<Item = Race> + 'c {
     let clauses = candidate.options.clauses;
     candidate.conflicts.iter().copied().filter(move |race| {
-        !clauses.has(Clause::RaceCausality) || !execution.causally_related(race.a, race.b)
+        !clauses.has(Clause::RaceCausality) || !is_ordered(candidate, execution, *race)
     })
+}
+
+/// Whether causality orders two operations, of which an atomic one has two halves.
+fn is_ordered(candidate: &Candidate<'_>, execution: &Execution, race: Race) -> bool {
+    let is_one = candidate.options.clauses.has(Clause::RaceAtomicIsOne);
+    let halves = |event: usize| {
+        let partner = candidate.events[event].access().and_then(|access| access.partner);
+        [Some(event), partner.filter(|_| is_one)].into_iter().flatten()
+    };
+    halves(race.a).any(|a| halves(race.b).any(|b| execution.causally_related(a, b)))
 }

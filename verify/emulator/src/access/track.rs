@@ -140,6 +140,7 @@ impl World<'_> {
                 Space::Shared(_) | Space::Tensor(_) => {}
             }
         }
+        let epoch = detect.epoch(w);
         detect.access(w, mask, space, offsets, bytes, (touch, repeats));
         if !matches!(what, What::Load) && space == Space::Global {
             for lane in lanes_of(mask) {
@@ -165,7 +166,8 @@ impl World<'_> {
             let replaces = matches!(what, What::Store(_));
             for lane in lanes_of(lanes & change.lanes) {
                 let values = change.values.map(|(old, new)| (old[lane], new[lane])).unzip();
-                detect.strong_store(w, lane, (space, at), order, replaces, values);
+                let what = (epoch, values);
+                detect.strong_store(w, lane, (space, at), order, replaces, what);
             }
         }
         detect.forget_choices();

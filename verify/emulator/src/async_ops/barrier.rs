@@ -223,6 +223,10 @@ impl World<'_> {
         if let Some((offset, value)) = waits_for
             && passed == 0
         {
+            let place = SharedPlace { cta: warp.cta, offset };
+            let same = path.asked.filter(|a| (a.offset, a.value) == (offset, value));
+            let since = same.map_or_else(|| self.phase_of(place), |asked| asked.since);
+            path.asked = Some(crate::warp::Asked { offset, value, since });
             let site = (frame.func, path.pc);
             let spins = path.spin.site == site && path.spin.rounds >= 4;
             // A try may fail for no reason; a test that fails again and again only looks.
@@ -231,6 +235,7 @@ impl World<'_> {
                     offset,
                     parity: parity.then_some(value as u32 & 1),
                     state: value,
+                    since,
                 });
                 path.spin.rounds = 0;
                 self.clocks_go_ahead(warp, path, mask, [addr.0.base, phase]);
@@ -241,6 +246,9 @@ impl World<'_> {
             } else {
                 path.spin = crate::warp::Spin { site, value: 0, rounds: 1 };
             }
+        }
+        if passed != 0 {
+            path.asked = None;
         }
         warp.regs.put_pred(&frame, d, mask, passed);
         if let Some(mut detect) = self.detect.take() {

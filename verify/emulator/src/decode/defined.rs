@@ -145,6 +145,18 @@ fn step(i: &ptx::Instruction) -> Step {
             }
             &[]
         }
+        ("red", [_, value]) if !i.modifiers().any(|m| m == "async") => {
+            if !matches!(value, Operand::Vector(_)) {
+                values(value, &mut needs);
+            }
+            &[]
+        }
+        ("atom", [d, _, given @ ..]) => {
+            values(d, &mut writes);
+            let scalars = given.iter().filter(|given| !matches!(given, Operand::Vector(_)));
+            scalars.for_each(|given| values(given, &mut needs));
+            &[]
+        }
         ("brx", [index, ..]) => {
             values(index, &mut needs);
             &[][..]

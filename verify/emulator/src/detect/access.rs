@@ -1,7 +1,7 @@
 //! Enters the accesses of instructions and of asynchronous operations into the shadow, and judges them.
 
 use super::clock::{SUBS, Stamp};
-use super::shadow::{Alike, Cells, Class, Conflict, Entry, cells_of};
+use super::shadow::{Alike, Cells, Class, Conflict, Entry, Last, cells_of};
 use super::strand::{GLOBAL, SHARED};
 use super::viewer::Viewer;
 use super::{Detector, Space, Touch};
@@ -83,7 +83,11 @@ impl Detector {
             self.report_unwritten(w, lane as u32, space, offsets[lane], touch.site);
         }
         for (conflict, lane) in conflicts {
-            self.report_conflict(w, lane as u32, space, conflict, touch);
+            let is_store = conflict.wrote && conflict.before.is_strong();
+            let at = (space, conflict.cell);
+            if !is_store || !self.is_observed((w, lane), at, conflict.before.stamp) {
+                self.report_conflict(w, lane as u32, space, conflict, touch);
+            }
         }
     }
 
@@ -152,16 +156,17 @@ impl Detector {
         let kind = if space == Space::Global { GLOBAL } else { SHARED };
         let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (kind, memory, touch));
         let cells = runs.into_iter().flat_map(|(offset, bytes)| cells_of(offset, bytes));
+        let mut last = Last::default();
         for (cell, mask) in cells {
-            let new = entry.with_bytes(mask);
+            let new = (entry.with_bytes(mask), touch.write);
             let conflict = match space {
-                Space::Global => global.touch(cell, new, touch.write, &mut viewer),
+                Space::Global => global.touch_next(&mut last, cell, new, &mut viewer),
                 Space::Shared(cta) | Space::Tensor(cta) => {
                     let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
                     if touch.write {
                         written[cell] |= mask;
                     }
-                    cells[cell].touch(cell as u32, Some(more), new, touch.write, &mut viewer)
+                    cells[cell].touch_next(&mut last, cell as u32, Some(more), new, &mut viewer)
                 }
             };
             if let Some(conflict) = conflict {

@@ -241,6 +241,7 @@ fn after_asynchronous(
     conflict: &Conflict,
     (memory, of): (Option<u32>, Option<u32>),
     same: bool,
+    committer: Option<u32>,
 ) -> Option<Cause> {
     let before = conflict.before.stamp;
     let relaxed = strand.now.d.covers(before);
@@ -320,11 +321,17 @@ fn after_asynchronous(
             "a bulk copy may still read it",
             "cp.async.bulk.wait_group.read before the source is written again",
         ),
-        Class::Out if strand.idle_wait => cause(
+        // Where the committing thread waits, too, its wait leaves too many groups in flight.
+        Class::Out
+            if strand.idle_waits != 0
+                && committer.is_none_or(|lane| strand.own_waits >> lane & 1 == 0) =>
+        {
+            cause(
             "B10",
             "a bulk copy may still read it: this thread waited for groups that another committed",
             "let the committing thread wait, then a barrier",
-        ),
+        )
+        }
         Class::Out => cause(
             "B11",
             "a bulk copy may still read it",
@@ -668,8 +675,10 @@ impl Detector {
         } else {
             let other =
                 || between_threads(strand, &conflict, (kind.strong, &touch), (memory, near));
-            let cause = after_asynchronous(strand, &conflict, (memory, of.barrier), same)
-                .unwrap_or_else(other);
+            let near_lane = of.lane.filter(|_| of.home == me.home && of.warp == me.warp);
+            let waited = (memory, of.barrier);
+            let asynchronous = after_asynchronous(strand, &conflict, waited, same, near_lane);
+            let cause = asynchronous.unwrap_or_else(other);
             let equal =
                 conflict.wrote && touch.equal >> lane & 1 == 1 && classes == [Class::Thread; 2];
             match cause.rule {

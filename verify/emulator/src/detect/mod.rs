@@ -155,7 +155,7 @@ pub(crate) struct Detector {
     chosen: Vec<(u64, u64)>,
     /// Overwritten values that were read, until their threads look again or exit.
     stale_reads: Vec<sync::StaleRead>,
-    clusters: HashMap<u32, [Published; 2]>,
+    clusters: HashMap<u32, [sync::Meeting; 2]>,
     sequential: HashMap<(Scope, u32), Published>,
     /// What the launch before wrote, if this one may have begun before that ended.
     previous: Option<Written>,
@@ -246,6 +246,11 @@ impl Detector {
         }
         self.batches.retain(|key, _| key.0 != w);
         self.warps[w as usize] = WarpClocks::new(unit, cta, lanes);
+    }
+
+    /// What stamps the accesses of a warp now.
+    pub fn epoch(&self, w: u32) -> u32 {
+        self.warps[w as usize].epoch
     }
 
     // ---- batches ----

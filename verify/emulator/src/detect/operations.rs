@@ -1,7 +1,7 @@
 //! What asynchronous operations touch: copies, uses of tensor maps, products, and all that reaches tensor memory.
 
 use super::clock::Stamp;
-use super::shadow::{Cells, Class, Kind};
+use super::shadow::{Cells, Class, Kind, Last};
 use super::viewer::{TENSOR, Viewer};
 use super::{Batch, Detector, Space, Touch};
 use crate::async_ops::SharedPlace;
@@ -178,6 +178,7 @@ impl Detector {
         let who = (warp.unit, lane as u32, home);
         let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (TENSOR, None, touch));
         viewer.pipeline = pipeline;
+        let mut last = Last::default();
         for row in 0..8 {
             if rows >> row & 1 == 0 {
                 continue;
@@ -185,8 +186,9 @@ impl Detector {
             for column in column..(column + columns).min(512) {
                 let key = row * 512 + column;
                 let Cells { cells, more, .. } = &mut **memory;
+                let cell = &mut cells[key as usize];
                 let conflict =
-                    cells[key as usize].touch(key, Some(more), entry, write, &mut viewer);
+                    cell.touch_next(&mut last, key, Some(more), (entry, write), &mut viewer);
                 if let Some(conflict) = conflict {
                     viewer.add(conflict);
                 }

@@ -13,14 +13,14 @@ mod access;
 mod more;
 mod pages;
 
-use super::clock::SUBS;
+use super::clock::{SUBS, Stamp};
 pub(crate) use access::Class;
 pub(super) use access::{Entry, Kind, Kinds};
 pub(super) use more::More;
 pub(super) use pages::Pages;
 pub(crate) use pages::Written;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     write: Entry,
     read: Entry,
@@ -52,6 +52,10 @@ pub(super) trait Earlier {
 
     /// The cell has one more conflict than that which is returned.
     fn further(&mut self, conflict: Conflict);
+
+    /// Whether whatever races with an access that is before the new one races with the new one, too. A strong access may
+    /// be in no race where a weak one, or one of a narrower scope, that was made before it is.
+    fn supersedes(&self, before: &Entry) -> bool;
 }
 
 /// A cell before and after a read by a warp. The next lane's cell often is in the same state, and what was found out
@@ -65,7 +69,48 @@ pub(super) struct Alike {
     to: u32,
 }
 
+/// A cell before and after an access that was in no conflict. Of an operation that touches many cells, most are in the
+/// state of the one before, and become what that became.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Last(Option<(Cell, Cell)>);
+
+impl Last {
+    /// What a whole cell in this state becomes, if that is known.
+    #[inline(always)]
+    pub fn became(&self, cell: &Cell) -> Option<Cell> {
+        self.0.filter(|(before, _)| before == cell).map(|(_, after)| after)
+    }
+}
+
 impl Cell {
+    /// Enters an access of an operation, all of whose accesses are alike but for the bytes, as [`touch`](Self::touch) does.
+    #[inline]
+    pub fn touch_next(
+        &mut self,
+        last: &mut Last,
+        key: u32,
+        more: Option<&mut More>,
+        (new, write): (Entry, bool),
+        earlier: &mut impl Earlier,
+    ) -> Option<Conflict> {
+        if new.is_whole()
+            && let Some(after) = last.became(self)
+        {
+            *self = after;
+            return None;
+        }
+        let before = *self;
+        let conflict = self.touch(key, more, new, write, earlier);
+        let is_known = conflict.is_none() && new.is_whole();
+        *last = if is_known { Last(Some((before, *self))) } else { Last::default() };
+        conflict
+    }
+
+    /// When the last write of it was.
+    pub fn last_write(&self) -> Stamp {
+        self.write.stamp
+    }
+
     /// Enters a read where it will change the same as before in `alike`.
     #[inline(always)]
     pub fn read_alike(&mut self, alike: &Alike, new: Entry, earlier: &impl Earlier) -> bool {
@@ -141,8 +186,11 @@ impl Cell {
             if overlaps(&before) && !is_ordered {
                 conflict = Some(Conflict { before, wrote: true, cell: key });
             }
-            if write && before.bytes() & !new.bytes() != 0 {
-                keep[0] = Some((true, before.with_bytes(before.bytes() & !new.bytes())));
+            if write {
+                let gone = if earlier.supersedes(&before) { bytes } else { 0 };
+                if before.bytes() & !gone != 0 {
+                    keep[0] = Some((true, before.with_bytes(before.bytes() & !gone)));
+                }
             }
         }
         if self.read.is_some() {
@@ -157,6 +205,9 @@ impl Cell {
                 }
                 let rest = before.bytes() & !new.bytes();
                 self.read = if rest == 0 { Entry::default() } else { before.with_bytes(rest) };
+                if !earlier.supersedes(&before) {
+                    keep[1] = Some((false, before.with_bytes(before.bytes() & bytes)));
+                }
             } else if before.is_like(new)
                 && before.stamp.epoch == new.stamp.epoch
                 && before.stamp.id / SUBS == new.stamp.id / SUBS
@@ -169,6 +220,7 @@ impl Cell {
             } else if more.is_some()
                 && (before.bytes() & !new.bytes() != 0
                     || before.class() != new.class()
+                    || !earlier.supersedes(&before)
                     || before.stamp != new.stamp && !earlier.ordered(&before))
             {
                 keep[1] = Some((false, before));
@@ -193,7 +245,10 @@ impl Cell {
                     }
                 }
                 if write {
-                    self.set = more.without(self.set, bytes);
+                    self.set = match new.is_strong() {
+                        false => more.without(self.set, bytes),
+                        true => more.without_some(self.set, bytes, |e| earlier.supersedes(e)),
+                    };
                 }
             }
             for (wrote, entry) in keep.into_iter().flatten() {
@@ -249,7 +304,6 @@ pub(super) fn cells_of(offset: usize, bytes: usize) -> impl Iterator<Item = (usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detect::clock::Stamp;
 
     /// An access by a thread and an instruction of its own.
     pub(super) fn entry(id: u32, mask: u8) -> Entry {
@@ -277,6 +331,26 @@ mod tests {
         }
 
         fn further(&mut self, _: Conflict) {}
+
+        fn supersedes(&self, before: &Entry) -> bool {
+            before.number() != KEPT
+        }
+    }
+
+    /// An instruction whose accesses nothing supersedes.
+    const KEPT: u32 = 77;
+
+    #[test]
+    fn what_is_not_superseded_stays_beside_what_came_later() {
+        let (mut cell, mut more) = (Cell::default(), More::default());
+        let mut touch = |e, write, not| {
+            cell.touch(0, Some(&mut more), e, write, &mut Without(not, 0)).is_some()
+        };
+        assert!(!touch(entry(KEPT, 15), true, 0));
+        assert!(!touch(entry(2, 15), true, 0));
+        assert!(touch(entry(3, 15), false, KEPT), "the first write is still known");
+        assert!(!touch(entry(4, 15), true, 0));
+        assert!(!touch(entry(5, 15), true, 2), "the second one is not");
     }
 
     #[test]

@@ -264,8 +264,9 @@ pub(super) struct Strand {
     pub syncs: u32,
     /// The last wait on each mbarrier: its unit, the phase that it found complete, the site.
     pub waits: Vec<(u32, u64, u32)>,
-    /// It waited for bulk groups and had none.
-    pub idle_wait: bool,
+    /// Lanes that waited for bulk groups and had committed none, and those that waited for their own.
+    pub idle_waits: u32,
+    pub own_waits: u32,
     /// The last wait that found its phase open: the mbarrier's unit, the site.
     pub refused: Option<(u32, u32)>,
     /// The last strong load, if nobody in this launch had stored what it saw.
@@ -440,6 +441,8 @@ impl Strand {
         self.halves.iter_mut().for_each(|half| half.lanes &= lanes);
         self.halves.retain(|half| half.lanes != 0);
         self.inits.retain(|inits| lanes >> inits.0 & 1 == 1);
+        self.idle_waits &= lanes;
+        self.own_waits &= lanes;
     }
 
     /// Knows as much as `other`, too; the own counters fall back to what both have.
@@ -459,6 +462,8 @@ impl Strand {
         self.fenced_shared.extend_from_slice(&other.fenced_shared);
         self.halves.extend_from_slice(&other.halves);
         self.inits.extend_from_slice(&other.inits);
+        self.idle_waits |= other.idle_waits;
+        self.own_waits |= other.own_waits;
         self.maps.join(&other.maps);
         self.refused = self.refused.or(other.refused);
         self.before_launch = self.before_launch.or(other.before_launch);

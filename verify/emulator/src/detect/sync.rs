@@ -23,8 +23,9 @@
 //! | `fence::after_thread_sync` | later tcgen05 operations come after what was handed over so far |
 
 use super::clock::{Clock, SUBS, Stamp};
+use super::shadow::Cell;
 use super::sides::{EVERY, NONE};
-use super::strand::{Almost, GLOBAL, MAPS, Published, SHARED};
+use super::strand::{Almost, Fenced, GLOBAL, MAPS, Published, SHARED};
 use super::{Batch, CtaClocks, Detector, Home, Space, Unit};
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
@@ -32,6 +33,9 @@ use crate::rng::Rng;
 use crate::world::lanes_of;
 use std::borrow::Cow;
 use std::rc::Rc;
+
+/// Bytes of a strong access at most.
+const WIDEST: u64 = 16;
 
 /// Memory order of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,6 +146,14 @@ pub(super) struct StaleRead {
     pub almost: Option<u32>,
 }
 
+/// What the threads that come to a cluster barrier hand over.
+#[derive(Debug, Default)]
+pub(super) struct Meeting {
+    all: Published,
+    /// To those of their own CTA, by fences of that scope.
+    near: Vec<(u32, Published)>,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Phase {
     all: Published,
@@ -154,7 +166,8 @@ struct Phase {
 impl Detector {
     // ---- stores, loads, atomics ----
 
-    /// A strong store: releases, or publishes what a releasing fence before it allows.
+    /// A strong store: releases, or publishes what a releasing fence before it allows. The `epoch` is that of the
+    /// instruction, of which lanes before this one may have handed over already.
     pub fn strong_store(
         &mut self,
         w: u32,
@@ -162,12 +175,12 @@ impl Detector {
         (space, at): (Space, u64),
         (order, scope): (Order, Scope),
         replaces: bool,
-        values: (Option<u64>, Option<u64>),
+        (epoch, values): (u32, (Option<u64>, Option<u64>)),
     ) {
         let live = self.live(w);
         let home = self.home(w);
         let warp = &mut self.warps[w as usize];
-        let stamp = Stamp { id: warp.lane(lane), epoch: warp.epoch };
+        let stamp = Stamp { id: warp.lane(lane), epoch };
         let mut what = warp.publish(1 << lane, live);
         let mut scope = scope;
         if !order.releases() {
@@ -178,7 +191,7 @@ impl Detector {
         // A new value ends the release sequences of others.
         let thread = warp.lane(lane);
         let keep = |item: &Item| !replaces || item.thread == thread;
-        let items = location.store(values, stamp, keep);
+        let items = location.store(values, (stamp, !replaces), keep);
         let same = |i: &&mut Item| i.scope == scope && i.from == home;
         match items.iter_mut().find(same) {
             Some(item) => {
@@ -261,6 +274,10 @@ impl Detector {
             return current;
         }
         let Some(location) = self.flags.get(&(flag_space(space), at)) else { return current };
+        // What a weak store has left since is all that there is.
+        if location.newest() != self.last_write(space, at) {
+            return current;
+        }
         let warp = &self.warps[w as usize];
         let lane = lanes.trailing_zeros() as usize;
         let strand = warp.of(lane);
@@ -279,6 +296,38 @@ impl Detector {
         value
     }
 
+    /// The last write of a word of memory.
+    fn last_write(&self, space: Space, at: u64) -> Stamp {
+        let cell = at as usize / 4;
+        match space {
+            Space::Global => self.global.last_write(cell),
+            Space::Shared(cta) | Space::Tensor(cta) => self.ctas[cta as usize]
+                .shared
+                .cells
+                .get(cell)
+                .map_or(Stamp::default(), Cell::last_write),
+        }
+    }
+
+    /// Whether a store that nothing else orders was observed, by a lane or by somebody before it, when that read the place:
+    /// then it is before what comes now in causality order (8.9.5). What came before the store is not.
+    pub(super) fn is_observed(
+        &self,
+        (w, lane): (u32, usize),
+        (space, cell): (Space, u32),
+        store: Stamp,
+    ) -> bool {
+        let warp = &self.warps[w as usize];
+        let own = warp.lane(lane);
+        let now = &warp.of(lane).now;
+        let memory = if space == Space::Global { GLOBAL } else { SHARED };
+        let known = |read: Stamp| read.id == own || now.knows(read, memory);
+        // The store may have begun in a cell before.
+        let places = (u64::from(cell) * 4).saturating_sub(WIDEST - 1)..u64::from(cell) * 4 + 4;
+        let mut locations = places.filter_map(|at| self.flags.get(&(flag_space(space), at)));
+        locations.any(|location| location.is_observed(store, known))
+    }
+
     /// The next instruction begins.
     pub fn forget_choices(&mut self) {
         self.chosen.clear();
@@ -286,8 +335,12 @@ impl Detector {
 
     /// A reduction reads without being able to acquire.
     pub fn reduction(&mut self, w: u32, lanes: u32, (space, at): (Space, u64)) {
-        let Some(location) = self.flags.get(&(flag_space(space), at)) else { return };
-        self.warps[w as usize].split(lanes, |strand| {
+        let Some(location) = self.flags.get_mut(&(flag_space(space), at)) else { return };
+        let warp = &mut self.warps[w as usize];
+        for lane in lanes_of(lanes) {
+            location.read(Stamp { id: warp.lane(lane), epoch: warp.epoch }, None);
+        }
+        warp.split(lanes, |strand| {
             for item in location.items(None) {
                 strand.reduced.join(&item.what.c);
                 strand.reduced.join(&item.what.x);
@@ -594,9 +647,10 @@ impl Detector {
     }
 
     pub fn cluster_arrive(&mut self, w: u32, lanes: u32, cluster: u32, relaxed: bool) {
-        let live = self.live(w);
+        let (live, home) = (self.live(w), self.home(w));
         let warp = &mut self.warps[w as usize];
         let mut what = warp.publish(lanes, live);
+        let mut near = Vec::new();
         if relaxed {
             let Published { x, f, d, .. } = what;
             let all = Published { x, f, d, ..Published::default() };
@@ -609,13 +663,18 @@ impl Detector {
                     let (more, reach) = strand.relaxed(nothing, who, Scope::Cluster, None);
                     if reach == Scope::Cluster {
                         what.join(&more);
-                    } else if let Some(inits) = strand.inits(lane) {
+                        continue;
+                    }
+                    near.push((home.cta, more));
+                    if let Some(inits) = strand.inits(lane) {
                         what.c.join(inits);
                     }
                 }
             }
         }
-        self.clusters.entry(cluster).or_default()[0].join(&what);
+        let [current, _] = self.clusters.entry(cluster).or_default();
+        current.all.join(&what);
+        current.near.append(&mut near);
     }
 
     pub fn cluster_complete(&mut self, cluster: u32) {
@@ -624,10 +683,14 @@ impl Detector {
     }
 
     pub fn cluster_leave(&mut self, w: u32, lanes: u32, cluster: u32, site: u32) {
+        let home = self.home(w);
         let Detector { warps, clusters, .. } = self;
-        let [_, before] = clusters.entry(cluster).or_default();
+        let [_, Meeting { all: before, near }] = clusters.entry(cluster).or_default();
         warps[w as usize].split(lanes, |strand| {
             strand.acquire(before);
+            for (_, before) in near.iter().filter(|near| near.0 == home.cta) {
+                strand.acquire(before);
+            }
             if before.x != before.c {
                 strand.almost = Some((Almost::RelaxedCluster, site));
             }
@@ -886,7 +949,10 @@ impl Detector {
             let stamp = Stamp { epoch: done, ..self.batch(w, lane as u32, batch) };
             self.warps[w as usize].split(1 << lane, |strand| {
                 strand.now.complete(stamp);
-                strand.idle_wait |= committed == 0;
+                match committed {
+                    0 => strand.idle_waits |= 1 << lane,
+                    _ => strand.own_waits |= 1 << lane,
+                }
             });
         }
     }

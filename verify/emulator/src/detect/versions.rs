@@ -28,6 +28,8 @@ struct Version {
     /// `None`: wider than a register, or not known.
     value: Option<u64>,
     stamp: Stamp,
+    /// It is the writing half of an atomic, whose other half read the version before.
+    continues: bool,
     items: Vec<Item>,
 }
 
@@ -53,6 +55,11 @@ impl Location {
         (self.first + self.versions.len() as u64).saturating_sub(1)
     }
 
+    /// The store that the newest one is of.
+    pub fn newest(&self) -> Stamp {
+        self.versions.back().map_or(Stamp::default(), |version| version.stamp)
+    }
+
     /// What was published with a version, or with the newest.
     pub fn items(&self, version: Option<u64>) -> &[Item] {
         let at = version.unwrap_or(self.last()).checked_sub(self.first);
@@ -60,12 +67,12 @@ impl Location {
         found.map_or(&[], |version| &version.items)
     }
 
-    /// A store that found `old` and left `new`. `keep` says which of what was published before
+    /// A store that found `old` and left `new`; whether it is an atomic's. `keep` says which of what was published before
     /// stays so.
     pub fn store(
         &mut self,
         (old, new): (Option<u64>, Option<u64>),
-        stamp: Stamp,
+        (stamp, continues): (Stamp, bool),
         keep: impl Fn(&Item) -> bool,
     ) -> &mut Vec<Item> {
         if self.versions.back().is_none_or(|last| last.value != old || old.is_none()) {
@@ -73,14 +80,15 @@ impl Location {
             let items = self.versions.pop_back().map_or(Vec::new(), |last| last.items);
             self.first = self.last() + 1;
             self.versions.clear();
-            self.versions.push_back(Version { value: old, stamp: Stamp::default(), items });
+            let stamp = Stamp::default();
+            self.versions.push_back(Version { value: old, stamp, continues: false, items });
         }
         let items = self.items(None).iter().filter(|item| keep(item)).cloned().collect();
         if self.versions.len() == VERSIONS {
             self.versions.pop_front();
             self.first += 1;
         }
-        self.versions.push_back(Version { value: new, stamp, items });
+        self.versions.push_back(Version { value: new, stamp, continues, items });
         let last = self.versions.len() - 1;
         &mut self.versions[last].items
     }
@@ -127,6 +135,16 @@ impl Location {
     pub fn newer(&self, version: u64) -> impl Iterator<Item = Stamp> + '_ {
         let from = (version + 1).saturating_sub(self.first) as usize;
         self.versions.iter().skip(from).map(|version| version.stamp)
+    }
+
+    /// Whether somebody has observed a store (8.9.2), by reading it or what atomics made of it, and that read is `known`.
+    pub fn is_observed(&self, store: Stamp, known: impl Fn(Stamp) -> bool) -> bool {
+        let Some(at) = self.versions.iter().position(|version| version.stamp == store) else {
+            return false;
+        };
+        let more = self.versions.iter().skip(at + 1).take_while(|version| version.continues);
+        let versions = self.first + at as u64..=self.first + (at + more.count()) as u64;
+        self.reads.iter().any(|read| versions.contains(&read.version) && known(read.stamp))
     }
 
     /// A thread has read a version, or the newest.

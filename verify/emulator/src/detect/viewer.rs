@@ -7,6 +7,7 @@ use super::clock::{SUBS, Stamp};
 use super::shadow::{Class, Conflict, Earlier, Entry, Kinds};
 use super::strand::{GLOBAL, SHARED, Strand};
 use super::{Home, IN_ORDER, Touch, Unit};
+use crate::ir::Scope;
 
 /// The third space, beside those of [`strand`](super::strand).
 pub(super) const TENSOR: usize = 2;
@@ -230,6 +231,15 @@ impl<'a> Viewer<'a> {
     }
 }
 
+impl Viewer<'_> {
+    /// Whether a strong access races with all with which one before it does.
+    #[inline(never)]
+    fn is_as_exposed(&self, (scope, bytes): (Scope, u32), before: &Entry) -> bool {
+        let of = |(old, size): (Scope, u32)| old >= scope && size == bytes;
+        before.class() != Class::Thread || self.kinds.of(before).strong.is_some_and(of)
+    }
+}
+
 impl Earlier for Viewer<'_> {
     #[inline(always)]
     fn ordered(&mut self, before: &Entry) -> bool {
@@ -254,5 +264,10 @@ impl Earlier for Viewer<'_> {
 
     fn further(&mut self, conflict: Conflict) {
         self.add(conflict);
+    }
+
+    #[inline(always)]
+    fn supersedes(&self, before: &Entry) -> bool {
+        self.touch.strong.is_none_or(|strong| self.is_as_exposed(strong, before))
     }
 }

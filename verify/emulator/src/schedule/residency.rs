@@ -93,6 +93,7 @@ impl Grid<'_> {
             };
             let frame = Frame { func: self.entry, ..Frame::default() };
             let path = Path {
+                asked: None,
                 mask: live,
                 pc: 0,
                 frame,

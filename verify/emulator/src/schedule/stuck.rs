@@ -69,8 +69,11 @@ impl Grid<'_> {
     fn rule(&mut self, cta: u32, wait: &Wait) -> Option<&'static str> {
         let cta = &mut self.world.ctas[cta as usize];
         match wait {
-            Wait::Mbarrier { offset, .. } => {
+            Wait::Mbarrier { offset, since, .. } => {
                 let barrier = cta.barriers.get(*offset).ok()?;
+                if barrier.phase > *since + 1 {
+                    return Some("C13");
+                }
                 (barrier.pending == 0 && barrier.tx != 0).then_some("C8")
             }
             Wait::Bar { id, .. } => {
@@ -86,7 +89,7 @@ impl Grid<'_> {
     pub(super) fn reason(&mut self, cta: u32, wait: &Wait) -> String {
         let cta = &mut self.world.ctas[cta as usize];
         match wait {
-            Wait::Mbarrier { offset, parity, state } => {
+            Wait::Mbarrier { offset, parity, state, since } => {
                 let address = cta.rank << RANK_SHIFT | (SHARED_BASE + offset);
                 let what = match parity {
                     Some(parity) => format!("the phase of parity {parity}"),
@@ -99,7 +102,13 @@ impl Grid<'_> {
                         b.pending,
                         b.expected,
                         b.tx,
-                        if b.pending == 0 { " (rule C8)" } else { "" }
+                        if b.phase > *since + 1 {
+                            "; the phase came to its end and the next one did, before the wait looked again (rule C13)"
+                        } else if b.pending == 0 {
+                            " (rule C8)"
+                        } else {
+                            ""
+                        }
                     ),
                     Err(error) => error.to_string(),
                 };

@@ -258,6 +258,11 @@ impl TensorMemory {
         })
     }
 
+    /// From now on all of it counts as written, with what it holds.
+    pub fn take_as_written(&mut self) {
+        self.written.iter_mut().for_each(|words| words.fill(u64::MAX));
+    }
+
     /// Makes a rectangle unwritten, for content that is in flight.
     pub fn forget(&mut self, at: TensorAddress, lanes: u32, columns: u32) {
         for lane in at.lane..at.lane + lanes {

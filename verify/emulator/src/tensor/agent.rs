@@ -8,7 +8,8 @@ use crate::ir::*;
 use crate::memory::SHARED_BASE;
 use crate::tcgen05::copy::shift;
 use crate::tcgen05::{
-    Access, Copy, Mma, Operands, SharedDescriptor, SharedWindow, TensorAddress, TensorMemory,
+    Access, Copy, Mma, MmaError, Operands, SharedDescriptor, SharedWindow, TensorAddress,
+    TensorMemory,
 };
 use crate::warp::{Frame, SITE_BITS, Warp};
 use crate::world::World;
@@ -118,6 +119,31 @@ impl World<'_> {
         Ok(())
     }
 
+    fn operands(&self, mma: &Mma, ctas: &[u32]) -> Result<Operands, MmaError> {
+        let of = |&cta: &u32| &self.ctas[cta as usize];
+        let windows: Vec<_> =
+            ctas.iter().map(|c| SharedWindow::new(SHARED_BASE, &of(c).shared)).collect();
+        let memories: Vec<&TensorMemory> =
+            ctas.iter().filter_map(|c| of(c).tensor.as_deref()).collect();
+        mma.read_operands(&windows, &memories)
+    }
+
+    /// A product reads tensor memory that nothing has written. As with other memory that is said, and what is there is
+    /// read; that it is there is then no news.
+    fn unwritten_matrix(
+        &mut self,
+        (w, lane, site): (u32, u32, u32),
+        ctas: &[u32],
+        at: TensorAddress,
+    ) {
+        if let (Some(detect), Some(&cta)) = (&mut self.detect, ctas.first()) {
+            detect.unwritten(w, lane, Space::Tensor(cta), at.to_bits().into(), site);
+        }
+        for &cta in ctas {
+            tensor(&mut self.ctas[cta as usize].tensor).take_as_written();
+        }
+    }
+
     /// Takes a step; true if it was the last.
     pub(crate) fn advance_tensor(
         &mut self,
@@ -134,14 +160,16 @@ impl World<'_> {
                 let operands = match operands.take() {
                     Some(done) => done,
                     None => {
-                        let of = |&cta: &u32| &self.ctas[cta as usize];
-                        let windows: Vec<_> = ctas
-                            .iter()
-                            .map(|c| SharedWindow::new(SHARED_BASE, &of(c).shared))
-                            .collect();
-                        let memories: Vec<&TensorMemory> =
-                            ctas.iter().filter_map(|c| of(c).tensor.as_deref()).collect();
-                        let read = Box::new(mma.read_operands(&windows, &memories)?);
+                        let read = match self.operands(mma, ctas) {
+                            Err(MmaError::Unwritten { lane, column, .. }) => {
+                                let who =
+                                    (agent.warp, agent.lane, agent.func << SITE_BITS | agent.pc);
+                                self.unwritten_matrix(who, ctas, TensorAddress { lane, column });
+                                self.operands(mma, ctas)
+                            }
+                            read => read,
+                        };
+                        let read = Box::new(read?);
                         if split {
                             *operands = Some(read);
                             agent.read = true;
@@ -152,7 +180,15 @@ impl World<'_> {
                 };
                 for (half, &cta) in ctas.iter().enumerate() {
                     let memory = tensor(&mut self.ctas[cta as usize].tensor);
-                    mma.write_result(&operands, half, memory)?;
+                    match mma.write_result(&operands, half, memory) {
+                        Err(MmaError::Unwritten { lane, column, .. }) => {
+                            let who = (agent.warp, agent.lane, agent.func << SITE_BITS | agent.pc);
+                            self.unwritten_matrix(who, &[cta], TensorAddress { lane, column });
+                            let memory = tensor(&mut self.ctas[cta as usize].tensor);
+                            mma.write_result(&operands, half, memory)?;
+                        }
+                        written => written?,
+                    }
                 }
             }
             TensorAgent::Cp { copy, from, to, ctas } => {

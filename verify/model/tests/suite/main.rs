@@ -18,3 +18,4 @@ mod random;
 mod remarks;
 mod scale;
 mod simple;
+mod spent;

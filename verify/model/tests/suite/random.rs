@@ -1,9 +1,7 @@
 //! Random small programs: the search and the simple implementation give the same outcomes and races.
 
-use std::sync::LazyLock;
-use std::time::Instant;
-
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use baton_campaign::Campaign;
 use baton_model::litmus::Term;
@@ -13,6 +11,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::mutants::IMPLIED;
+use crate::spent::processor_ms;
 use crate::{narrow, simple};
 
 /// One line of a thread. `@` stands for the bits of the location's type, which the program decides.
@@ -311,15 +310,6 @@ fn implied_clauses_change_nothing() {
     if let Err(error) = result {
         panic!("{error}");
     }
-}
-
-/// Processor time of this thread so far, in steps of some milliseconds: other programs on the machine do
-/// not lengthen it. Where the system does not tell, the time of day.
-fn processor_ms() -> f64 {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let spent = told.and_then(|told| told.split(' ').next()?.parse::<f64>().ok());
-    spent.map_or_else(|| START.elapsed().as_secs_f64() * 1e3, |nanoseconds| nanoseconds / 1e6)
 }
 
 /// What a test of this size may take.

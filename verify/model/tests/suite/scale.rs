@@ -6,6 +6,8 @@ use std::time::Instant;
 use baton_model::litmus::Test;
 use baton_model::{Options, judge, judge_directed, outcomes};
 
+use crate::spent::Stopwatch;
+
 /// Forbidden by fence.sc or acquire and release, or allowed without.
 fn family(name: &str, threads: usize, strong: bool) -> String {
     let mut text = String::new();
@@ -79,11 +81,11 @@ fn many_threads_get_their_verdicts() {
                 // The machine may be busy with something else: the best of some tries counts.
                 let mut best = f64::INFINITY;
                 for _ in 0..3 {
-                    let start = Instant::now();
+                    let start = Stopwatch::start();
                     let test = Test::parse(&text, "scale").unwrap_or_else(|e| panic!("{e}"));
                     let verdict = judge(&test.program, &test.condition, &Options::default())
                         .unwrap_or_else(|error| panic!("{name} {threads}: {error}"));
-                    best = best.min(start.elapsed().as_secs_f64() * 1e3);
+                    best = best.min(start.ms());
                     assert_eq!(verdict.allowed, !strong, "{name} with {threads} threads");
                     assert_eq!(verdict.race, Some(false), "{name} with {threads} threads");
                 }
@@ -152,11 +154,11 @@ fn any_number_of_threads_gets_its_verdict() {
     let mut timed = |name: String, text: &str, allowed: bool| {
         let mut best = f64::INFINITY;
         for _ in 0..3 {
-            let start = Instant::now();
+            let start = Stopwatch::start();
             let test = Test::parse(text, "scale").unwrap_or_else(|e| panic!("{e}"));
             let verdict = judge(&test.program, &test.condition, &Options::default())
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
-            best = best.min(start.elapsed().as_secs_f64() * 1e3);
+            best = best.min(start.ms());
             assert_eq!(verdict.allowed, allowed, "{name}");
             assert_eq!(verdict.race, Some(false), "{name}");
             if best < limit / 2.0 {

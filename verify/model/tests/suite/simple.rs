@@ -662,7 +662,16 @@ fn check(
             let (x, y) = (&events[a], &events[b]);
             let conflict = x.overlaps(y) && (x.kind == Kind::Write || y.kind == Kind::Write);
             let halves = x.atomic.is_some() && x.atomic == y.atomic && x.thread == y.thread;
-            let ordered = cause.contains(&(a, b)) || cause.contains(&(b, a));
+            // An atomic operation is one: if one half is ordered, it is.
+            let operation = |event: usize| {
+                let of = |e: &Event| e.atomic.map(|atomic| (e.thread, atomic));
+                let whole = of(&events[event]);
+                (0..events.len()).filter(move |other| {
+                    *other == event || whole.is_some() && of(&events[*other]) == whole
+                })
+            };
+            let ordered = operation(a)
+                .any(|a| operation(b).any(|b| cause.contains(&(a, b)) || cause.contains(&(b, a))));
             found.1 |= conflict && !halves && !strong(a, b) && !ordered;
         }
     }

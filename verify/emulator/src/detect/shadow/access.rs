@@ -151,6 +151,12 @@ impl Entry {
         Entry { stamp: Stamp { id, ..self.stamp }, ..self }
     }
 
+    /// Whether it is of all bytes of the cell.
+    #[inline(always)]
+    pub(super) fn is_whole(self) -> bool {
+        self.word & BYTES == BYTES
+    }
+
     pub fn bytes(self) -> u8 {
         (self.word & BYTES) as u8
     }

@@ -101,6 +101,7 @@ impl More {
         // accesses again the later access says all.
         let same = |m: &&mut Mark| {
             m.0 == wrote
+                && (m.1.number() == entry.number() || !entry.is_strong())
                 && m.1.stamp.id == entry.stamp.id
                 && m.1.class() == entry.class()
                 && (m.1.stamp == entry.stamp || m.1.bytes() & !entry.bytes() == 0)
@@ -143,6 +144,25 @@ impl More {
         let to = self.close(start);
         self.removed = Step { from: set, what: bytes, to };
         to
+    }
+
+    /// The set without these bytes of the accesses that go.
+    pub fn without_some(&mut self, set: u32, bytes: u8, goes: impl Fn(&Entry) -> bool) -> u32 {
+        let Some(of) = self.get(set).cloned() else { return 0 };
+        let goes = |entry: &Entry| entry.bytes() & bytes != 0 && goes(entry);
+        if !self.marks(&of).iter().any(|mark| goes(&mark.1)) {
+            return set;
+        }
+        let start = self.marks.len();
+        for at in of.marks.start as usize..of.marks.end as usize {
+            let (wrote, entry) = self.marks[at];
+            let gone = if goes(&entry) { bytes } else { 0 };
+            let rest = entry.with_bytes(entry.bytes() & !gone);
+            if rest.is_some() {
+                self.marks.push((wrote, rest));
+            }
+        }
+        if self.marks.len() == start { 0 } else { self.close(start) }
     }
 
     /// The marks from `start` on become a set.

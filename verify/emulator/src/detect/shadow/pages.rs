@@ -3,7 +3,8 @@
 //! An input is only read and an output, as a rule, only written: the writes, the reads and the sets of a page's cells
 //! are apart, each made when the first cell of the page has one.
 
-use super::{Cell, Conflict, Earlier, Entry, More, cells_of};
+use super::{Cell, Conflict, Earlier, Entry, Last, More, cells_of};
+use crate::detect::clock::Stamp;
 
 /// Cells of a page.
 const PAGE: usize = 1024;
@@ -65,6 +66,11 @@ impl Pages {
         }
     }
 
+    /// When the last write of a cell was.
+    pub fn last_write(&self, at: usize) -> Stamp {
+        self.pages.get(at / PAGE).map_or(Stamp::default(), |page| page.writes.get(at % PAGE).stamp)
+    }
+
     /// Enters a write, as [`Cell::join`] does, in a cell that is there.
     pub fn join(&mut self, at: usize, new: Entry) {
         if let Some(page) = self.pages.get_mut(at / PAGE) {
@@ -82,6 +88,18 @@ impl Pages {
         write: bool,
         earlier: &mut impl Earlier,
     ) -> Option<Conflict> {
+        self.touch_next(&mut Last::default(), at, (new, write), earlier)
+    }
+
+    /// Enters an access, as [`Cell::touch_next`] does.
+    #[inline]
+    pub fn touch_next(
+        &mut self,
+        last: &mut Last,
+        at: usize,
+        (new, write): (Entry, bool),
+        earlier: &mut impl Earlier,
+    ) -> Option<Conflict> {
         let (number, slot) = (at / PAGE, at % PAGE);
         if number >= self.pages.len() {
             self.pages.resize_with(number + 1, Page::default);
@@ -92,8 +110,10 @@ impl Pages {
             read: page.reads.get(slot),
             set: page.sets.get(slot),
         };
-        let more = (write || cell.write.is_some()).then_some(&mut self.more);
-        let conflict = cell.touch(at as u32, more, new, write, earlier);
+        // A weak read is not forgotten for a strong one.
+        let is_mixed = new.is_strong() && cell.read.is_some() && !cell.read.is_strong();
+        let more = (write || cell.write.is_some() || is_mixed).then_some(&mut self.more);
+        let conflict = cell.touch_next(last, at as u32, more, (new, write), earlier);
         if write {
             page.writes.set(slot, cell.write);
         }
