@@ -1,8 +1,10 @@
 //! A line on the terminal that says what is going on, from the second second on.
 //!
-//! What is over sooner prints nothing, and neither does a process whose stderr is no terminal.
+//! What is over sooner prints nothing. Where stderr is no terminal, a line is added every ten seconds: whoever reads a log
+//! sees that the process lives, and how far it is.
 
 use std::fmt;
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -17,6 +19,9 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// The lines of a task, and of one that has so many parts. What does not fit is cut at the end.
 const TASK: &str = "{spinner} {prefix} ({elapsed}) {wide_msg}";
 const PARTS: &str = "{spinner} {prefix} [{bar:16}] {pos}/{len} ({elapsed}, {eta} left) {wide_msg}";
+
+/// Between two lines where there is no terminal.
+const SIGN: Duration = Duration::from_secs(10);
 
 /// Between two looks at a counter.
 const LOOK: Duration = Duration::from_millis(120);
@@ -35,12 +40,16 @@ impl Progress {
         bar.set_prefix(task.into());
         bar.enable_steady_tick(Duration::from_millis(120));
         let late = bar.clone();
-        thread::spawn(move || {
-            thread::sleep(SILENCE);
-            if !late.is_finished() {
-                late.set_draw_target(ProgressDrawTarget::stderr());
-            }
-        });
+        if std::io::stderr().is_terminal() {
+            thread::spawn(move || {
+                thread::sleep(SILENCE);
+                if !late.is_finished() {
+                    late.set_draw_target(ProgressDrawTarget::stderr());
+                }
+            });
+        } else {
+            thread::spawn(move || signs_of_life(&late, SIGN, |line| output::remark(line)));
+        }
         Self { bar, message: Arc::default() }
     }
 
@@ -83,6 +92,26 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Says every so often how far a task is, until it is over.
+fn signs_of_life(bar: &ProgressBar, every: Duration, mut say: impl FnMut(String)) {
+    let mut next = every;
+    while !bar.is_finished() {
+        thread::sleep(LOOK.min(every));
+        if bar.elapsed() < next || bar.is_finished() {
+            continue;
+        }
+        next += every;
+        let seconds = bar.elapsed().as_secs();
+        let parts = match bar.length() {
+            Some(length) => format!(" {}/{length}", bar.position()),
+            None => String::new(),
+        };
+        let message = bar.message();
+        let message = if message.is_empty() { message } else { format!(", {message}") };
+        say(format!("{}{parts}, {seconds} s{message}", bar.prefix()));
     }
 }
 
@@ -153,6 +182,22 @@ mod tests {
         shows("5 million instructions, looking");
         counter.store(2_000_000_000, Relaxed);
         shows("2.0 billion instructions, looking");
+    }
+
+    #[test]
+    fn a_log_hears_that_the_task_lives_until_it_is_over() {
+        let bar = ProgressBar::with_draw_target(Some(3), ProgressDrawTarget::hidden());
+        bar.set_prefix("checking k");
+        bar.set_message("64 million instructions");
+        bar.set_position(1);
+        let mut lines = Vec::new();
+        signs_of_life(&bar, Duration::from_millis(1), |line| {
+            lines.push(line);
+            if lines.len() == 2 {
+                bar.finish_and_clear();
+            }
+        });
+        assert_eq!(lines, ["checking k 1/3, 0 s, 64 million instructions"; 2]);
     }
 
     #[test]

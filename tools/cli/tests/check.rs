@@ -269,6 +269,94 @@ fn a_result_that_depends_on_the_schedule_is_found_and_reduced_and_replayed() {
 }
 
 #[test]
+fn an_exhaustive_search_says_where_it_ends() {
+    let folder = Folder::new();
+    let launch = format!("{ONE}arguments = [{{ pointer = \"w\" }}]\n[buffer.w]\ntype = \"u32\"\nelements = 1\n");
+    folder.write(
+        "many.ptx",
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry many(.param .u64 p)\n{\n.reg .b64 %d<2>;\n\
+         .reg .b32 %r<2>;\nld.param.u64 %d0, [p];\nst.relaxed.gpu.global.u32 [%d0], 1;\nst.relaxed.gpu.global.u32 [%d0], 2;\n\
+         ld.relaxed.gpu.global.u32 %r0, [%d0];\nret;\n}\n",
+    );
+    folder.write("launch.toml", &launch.replace("block = 1", "block = 128"));
+    let arguments = ["many.ptx", "--launch", "launch.toml", "--exhaust", "4", "--schedules", "20"];
+    let text = folder.ends(0, &arguments);
+    assert!(text.contains("20 schedules"), "{text}");
+    assert!(text.contains("the search ended after 20 schedules; raise --schedules"), "{text}");
+}
+
+#[test]
+fn a_description_reads_files_of_its_own_folder_unless_it_may_read_more() {
+    let folder = Folder::new();
+    let launch = |file: &str| {
+        format!(
+            "{ONE}arguments = [{{ pointer = \"w\" }}]\n[buffer.w]\ntype = \"u8\"\nfile = \"{file}\"\n"
+        )
+    };
+    let outside = tempfile::tempdir().expect("another folder");
+    let secret = outside.path().join("secret");
+    fs::write(&secret, [0; 8]).expect("a file there");
+    std::os::unix::fs::symlink(&secret, folder.path("link")).expect("a link");
+    fs::create_dir(folder.path("below")).expect("a folder");
+    folder.write("below/eight", "\0\0\0\0\0\0\0\0");
+    let absolute = secret.to_string_lossy().into_owned();
+    let name = folder.0.path().file_name().expect("a name").to_string_lossy().into_owned();
+    let round_about = format!("../{name}/below/eight");
+    for file in [&absolute, "link"] {
+        let said = folder.small(2, "last", &launch(file), &[]);
+        for part in ["launch.toml:6:8:", "outside of the folder", "--files-anywhere"] {
+            assert!(said.contains(part), "{file}: {said}");
+        }
+        folder.small(0, "last", &launch(file), &["--files-anywhere", "--schedules", "1"]);
+    }
+    for file in ["below/eight", &round_about] {
+        folder.small(0, "last", &launch(file), &["--schedules", "1"]);
+    }
+}
+
+#[test]
+fn what_is_too_large_to_be_ptx_is_not_read_to_its_end() {
+    let folder = Folder::new();
+    let large = fs::File::create(folder.path("large.ptx")).expect("a file");
+    // Sparse: it takes no room.
+    large.set_len(40 << 30).expect("a long file");
+    let said = folder.ends(2, &["large.ptx", "--launch", "exchange.toml"]);
+    assert!(said.contains("`large.ptx` is too large") && said.contains("256 MiB"), "{said}");
+    let endless = folder.ends(2, &["/dev/zero", "--launch", "exchange.toml"]);
+    assert!(endless.contains("too large"), "{endless}");
+}
+
+#[test]
+fn reports_are_whole_or_as_they_were() {
+    let folder = Folder::new();
+    folder.write("report.sarif", "the old one");
+    let common = ["exchange.ptx", "--launch", "exchange.toml", "--schedules", "1", "--sarif"];
+    folder.ends(0, &[&common[..], &["report.sarif"]].concat());
+    assert!(folder.read("report.sarif").contains("2.1.0"));
+    folder.ends(5, &[&common[..], &["nowhere/report.sarif"]].concat());
+    let left = fs::read_dir(folder.0.path()).expect("the folder").flatten();
+    let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".baton"));
+    assert_eq!(left.count(), 0, "no partial file is left");
+}
+
+#[test]
+fn a_long_run_without_a_terminal_says_that_it_lives() {
+    let folder = Folder::new();
+    folder.write(
+        "empty.ptx",
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry empty()\n{\nret;\n}\n",
+    );
+    // Four million CTAs of one thread, as often as eleven seconds take.
+    folder.write("launch.toml", "grid = [4194304, 1, 1]\nblock = 1\n");
+    let output = folder.check(&["empty.ptx", "--launch", "launch.toml", "--schedules", "40"]);
+    assert_eq!(output.status.code(), Some(0));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let first = stderr.lines().next().unwrap_or_default();
+    assert!(first.starts_with("checking empty "), "{stderr}");
+    assert!(first.contains("/40, 1") && first.contains(" instructions"), "{stderr}");
+}
+
+#[test]
 fn every_policy_runs_and_the_same_seed_gives_the_same_report() {
     let folder = Folder::new();
     folder.replace("exchange.ptx", "ld.acquire.gpu", "ld.relaxed.gpu");

@@ -211,6 +211,12 @@ impl<'p> World<'p> {
                 self.packed(warp, path, mask, op);
             }
             Op::TestP { .. } => self.test_property(warp, path, mask, op),
+            Op::MovVec { d, a } => {
+                let read: Vec<_> = a.iter().map(|a| self.fetch64(warp, &path.frame, *a)).collect();
+                for (d, value) in d.iter().zip(&read) {
+                    warp.regs.put64(&path.frame, *d, mask, value);
+                }
+            }
             Op::Pack { bits, d, parts } => self.pack(warp, path, mask, *bits, *d, parts),
             Op::Unpack { bits, parts, a } => self.unpack(warp, path, mask, *bits, parts, *a),
             Op::Set { .. } => self.set(warp, path, mask, op),
@@ -455,12 +461,18 @@ impl<'p> World<'p> {
                 self.local
             )));
         }
+        for &(value, at) in &call.stored {
+            self.to_frame(warp, &path.frame, mask, value, at);
+        }
         for lane in crate::world::lanes_of(mask) {
             for (&(from, bytes), &(to, size)) in call.args.iter().zip(&there.params) {
                 let from = lane * warp.stride + (path.frame.local + from) as usize;
                 let to = lane * warp.stride + (frame.local + to) as usize;
                 warp.local.copy_within(from..from + bytes.min(size) as usize, to);
             }
+        }
+        for &(register, at) in &there.in_registers {
+            Self::from_frame(warp, &frame, mask, register, at);
         }
         path.callers.push(Caller { frame: path.frame, pc: path.pc });
         path.frame = frame;
@@ -510,6 +522,9 @@ impl<'p> World<'p> {
         let Some(caller) = path.callers.pop() else { return };
         let here = &self.program.functions[path.frame.func as usize];
         let there = &self.program.functions[caller.frame.func as usize];
+        for &(value, at) in &here.out_of_registers {
+            self.to_frame(warp, &path.frame, path.mask, value, at);
+        }
         if let Op::Call(call) = &there.code[caller.pc as usize].op {
             for lane in crate::world::lanes_of(path.mask) {
                 for (&(to, size), &(from, bytes)) in call.returns.iter().zip(&here.returns) {
@@ -519,8 +534,59 @@ impl<'p> World<'p> {
                 }
             }
         }
+        if let Op::Call(call) = &there.code[caller.pc as usize].op {
+            for &(register, at) in &call.loaded {
+                Self::from_frame(warp, &caller.frame, path.mask, register, at);
+            }
+        }
         path.frame = caller.frame;
         path.pc = caller.pc + 1;
+    }
+
+    /// Puts a value where an argument or a result lies.
+    fn to_frame(
+        &self,
+        warp: &mut Warp,
+        frame: &Frame,
+        mask: u32,
+        value: Src,
+        (at, bytes): (u32, u32),
+    ) {
+        let low = self.fetch64(warp, frame, value);
+        let high = match value {
+            Src::R128(slot) => self.fetch64(warp, frame, Src::R64(slot + 1)),
+            _ => [0; LANES],
+        };
+        for lane in crate::world::lanes_of(mask) {
+            let at = lane * warp.stride + (frame.local + at) as usize;
+            let value = u128::from(low[lane]) | u128::from(high[lane]) << 64;
+            let bytes = (bytes as usize).min(16);
+            warp.local[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        }
+    }
+
+    /// Takes it from there.
+    fn from_frame(
+        warp: &mut Warp,
+        frame: &Frame,
+        mask: u32,
+        register: Dst,
+        (at, bytes): (u32, u32),
+    ) {
+        for lane in crate::world::lanes_of(mask) {
+            let at = lane * warp.stride + (frame.local + at) as usize;
+            let bytes = (bytes as usize).min(16);
+            let mut value = [0; 16];
+            value[..bytes].copy_from_slice(&warp.local[at..at + bytes]);
+            let value = u128::from_le_bytes(value);
+            match register {
+                Dst::R128(slot) => {
+                    warp.regs.put_lane(frame, Dst::R64(slot), lane, value as u64);
+                    warp.regs.put_lane(frame, Dst::R64(slot + 1), lane, (value >> 64) as u64);
+                }
+                register => warp.regs.put_lane(frame, register, lane, value as u64),
+            }
+        }
     }
 
     fn exit(&mut self, warp: &mut Warp, path: &mut Path) -> Result<(), Fault> {

@@ -81,10 +81,11 @@ impl Program {
             }
         }
         let mut functions = Vec::new();
+        let mut forms = ptx::forms::Checker::new(&module);
         for &i in &sources {
             let f = &module.functions[i];
             if let Some(body) = &f.body {
-                functions.push(decode::function(&module, f, body, &mut names));
+                functions.push(decode::function(&module, f, body, &mut names, &mut forms));
             }
         }
         let (vars, unresolved) = (names.vars, names.unresolved);

@@ -257,6 +257,14 @@ impl World<'_> {
             Src::Param(offset) => u64::from(offset),
             Src::Function(f) => FUNCTION_WINDOW << 32 | u64::from(f),
             Src::Special(special) => return self.special(warp, special),
+            Src::Sum32(slot, more) => {
+                let register = &warp.regs.r32[(frame.r32 + slot) as usize];
+                return each(register, |v| u64::from(v.wrapping_add(more as u32)));
+            }
+            Src::Sum64(slot, more) => {
+                let register = &warp.regs.r64[(frame.r64 + slot) as usize];
+                return each(register, |v| v.wrapping_add(more as u64));
+            }
         };
         [value; LANES]
     }

@@ -204,7 +204,10 @@ fn functions_that_were_refused() {
     assert_eq!(of("max.xorsign.abs.f32 %f3, %f1, %f1;\nmov.b32 %r3, %f3;"), Ok(0x4000_0000));
     assert_eq!(of("max.xorsign.abs.f32 %f3, %f1, %f2;\nmov.b32 %r3, %f3;"), Ok(0xC000_0000));
     assert_eq!(of("ex2.approx.f16x2 %r3, %r4;"), Ok(0x4400_4000));
-    assert_eq!(of("min.xorsign.abs.f16x2 %r3, %r4, 0xBC003C00;"), Ok(0xBC00_3C00));
+    assert_eq!(
+        of("mov.b32 %r5, 0xBC003C00; min.xorsign.abs.f16x2 %r3, %r4, %r5;"),
+        Ok(0xBC00_3C00)
+    );
 }
 
 /// What is said of a kernel with one buffer in one warp, by rule and severity.

@@ -15,6 +15,7 @@
 
 mod error;
 pub mod flow;
+pub mod forms;
 mod lexer;
 pub mod lines;
 mod parser;

@@ -397,6 +397,8 @@ pub enum Operand {
     Register(RegId),
     /// A negated predicate, `!p`.
     Not(RegId),
+    /// A register and a number that is added, `%r1 + 4`: no part of the ISA's grammar, but taken by `ptxas`.
+    Sum(RegId, i64),
     /// One element of a vector register, `%v.x`.
     Component(RegId, u8),
     /// A special register with its component, such as `%tid.x`.
@@ -429,6 +431,7 @@ impl Operand {
         match self {
             Operand::Register(register)
             | Operand::Not(register)
+            | Operand::Sum(register, _)
             | Operand::Component(register, _) => visit(*register),
             Operand::Vector(parts) | Operand::List(parts) => {
                 parts.iter().for_each(|part| part.registers(visit));

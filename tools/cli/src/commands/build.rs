@@ -82,12 +82,11 @@ impl Arguments {
             output::bytes(&bytes)?;
             return Ok(exit_code::SUCCESS);
         };
-        fs::write(file, &bytes).map_err(|error| Failure::file("write", file, &error))?;
+        output::file(file, &bytes)?;
         if self.emit == Emit::Ptx {
             // Where `check` looks for the way back to the source.
             let lines = file.with_extension("lines");
-            fs::copy(&binary.lines, &lines)
-                .map_err(|error| Failure::file("write", &lines, &error))?;
+            output::file(&lines, &read(&binary.lines)?)?;
         }
         if self.json {
             output::line(format_args!("{:#}", as_json(file, &binary)))?;

@@ -84,7 +84,7 @@ impl Arguments {
         output::text(&summary)?;
         if let Some(file) = &self.report {
             let report = self.report(&workspace, &summary);
-            fs::write(file, report).map_err(|error| Failure::file("write", file, &error))?;
+            output::file(file, report.as_bytes())?;
         }
         if status.success() && record.passed() == 0 && record.failed() == 0 {
             return Err(no_test_ran(&self.filter));

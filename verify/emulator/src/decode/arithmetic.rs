@@ -27,10 +27,10 @@ impl Decoder<'_> {
             let sources: Vec<Src> = rest.iter().map(|r| self.src(r, b)).collect::<Result<_>>()?;
             let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
             if mods.each(scalar).len() > 1 {
-                return Err("operands of different precision".into());
+                return Err("operands of different precision are not executed".into());
             }
             if mods.has("oob") {
-                return Err(String::new());
+                return Err("`.oob` is not executed".into());
             }
             let three = sources.len() == 3;
             let approximate = mods.has("approx");
@@ -44,9 +44,6 @@ impl Decoder<'_> {
                 "neg" => FloatFn::Neg,
                 "abs" => FloatFn::Abs,
                 "min" | "max" if mods.has("xorsign") => {
-                    if float != Float::F32 || three {
-                        return Err("`.xorsign.abs` goes with two of `.f32` or of a pair".into());
-                    }
                     mods.idle(&["abs"]);
                     xor_sign(opcode, mods)
                 }
@@ -260,7 +257,7 @@ impl Decoder<'_> {
         let at = |i: usize| sources.get(i).copied().unwrap_or(UNUSED);
         let r = mods.rounding().unwrap_or(Rounding::NearestEven);
         if mods.has("oob") {
-            return Err(String::new());
+            return Err("`.oob` is not executed".into());
         }
         let (ftz, clamp) = (mods.has("ftz"), clamp(mods));
         Ok(Op::Packed { f, ty, r, ftz, clamp, d, a: at(0), b: at(1), c: at(2) })

@@ -121,7 +121,11 @@ impl Decoder<'_> {
             }
             let size = match rest {
                 [Operand::Register(id), ..] => match self.slot_src(*id) {
-                    Src::Pred(_) => return Err("ignore-src".into()),
+                    Src::Pred(_) => {
+                        return Err(
+                            "copies whose source a predicate ignores are not executed".into()
+                        );
+                    }
                     size => Some(size),
                 },
                 [Operand::Int(n), ..] => Some(Src::Imm(*n as u64)),

@@ -63,15 +63,53 @@ impl Decoder<'_> {
                         CallTarget::Indirect(self.src(other, 64)?)
                     }
                 };
-                let args = args.iter().map(|a| self.call_slot(a)).collect::<Result<_>>()?;
-                let returns = returns.iter().map(|a| self.call_slot(a)).collect::<Result<_>>()?;
-                Ok(Op::Call(Box::new(Call { target, args, returns })))
+                let (mut stored, mut loaded) = (Vec::new(), Vec::new());
+                let mut places = Vec::new();
+                for argument in args {
+                    places.push(match argument {
+                        Operand::Symbol(Symbol::Local(_), 0) => self.call_slot(argument)?,
+                        value => {
+                            let value = self.src(value, 64)?;
+                            let place = self.place_of_call(value);
+                            stored.push((value, place));
+                            place
+                        }
+                    });
+                }
+                let args = places.into();
+                let mut places = Vec::new();
+                for result in returns {
+                    places.push(match result {
+                        Operand::Symbol(Symbol::Local(_), 0) => self.call_slot(result)?,
+                        register => {
+                            let register = self.dst(register)?;
+                            let place = self.place_of_call(register.as_source());
+                            loaded.push((register, place));
+                            place
+                        }
+                    });
+                }
+                let (returns, stored, loaded) = (places.into(), stored.into(), loaded.into());
+                Ok(Op::Call(Box::new(Call { target, args, returns, stored, loaded })))
             }
             ("ret", _) => Ok(Op::Ret),
             ("exit", _) => Ok(Op::Exit),
             ("trap" | "brkpt", _) => Ok(Op::Trap),
             _ => Err("operands".into()),
         }
+    }
+
+    /// A place in the frame for what stands in the list of a call itself.
+    fn place_of_call(&mut self, value: Src) -> (u32, u32) {
+        let bytes = match value {
+            Src::R32(_) | Src::Sum32(..) => 4,
+            Src::Pred(_) | Src::NotPred(_) => 1,
+            Src::R128(_) => 16,
+            _ => 8,
+        };
+        let at = self.func.local;
+        self.func.local += 16;
+        (at, bytes)
     }
 
     pub(super) fn call_slot(&mut self, operand: &Operand) -> Result<(u32, u32)> {

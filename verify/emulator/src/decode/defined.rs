@@ -254,7 +254,10 @@ fn fetches(opcode: &str) -> bool {
 /// Registers that an operand names as values.
 fn values(operand: &Operand, found: &mut Vec<u32>) {
     match operand {
-        Operand::Register(id) | Operand::Not(id) | Operand::Component(id, _) => found.push(id.0),
+        Operand::Register(id)
+        | Operand::Not(id)
+        | Operand::Sum(id, _)
+        | Operand::Component(id, _) => found.push(id.0),
         Operand::Vector(list) | Operand::List(list) => {
             list.iter().for_each(|item| values(item, found));
         }

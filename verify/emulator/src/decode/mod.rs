@@ -1,7 +1,7 @@
 //! The parsed module to the decoded program.
 //!
-//! Each mnemonic is read here once; what is not known becomes [`Op::Unknown`], which is an error
-//! only when it is executed.
+//! Each instruction is compared with the forms that `ptxas` takes ([`ptx::forms`]), and read here once; what is not among
+//! them, and what is not executed, becomes [`Op::Unknown`], which is an error only when it is executed.
 
 mod arithmetic;
 mod asynchronous;
@@ -11,9 +11,7 @@ mod matrix;
 mod memory;
 mod mods;
 mod moves;
-mod operands;
 mod remote;
-mod shapes;
 mod tensor;
 mod wmma;
 
@@ -25,6 +23,7 @@ use crate::tensor::TensorOp;
 use crate::value::{Float, Format, Rounding};
 use baton_ptx as ptx;
 use mods::{Mods, NO_SCOPE, bits, scalar};
+use ptx::forms::Checker;
 use ptx::{Operand, Symbol, TypeKind};
 use std::collections::HashMap;
 
@@ -81,11 +80,12 @@ pub(crate) fn var(v: &ptx::Variable) -> Var {
 }
 
 /// Decodes one function that has a body.
-pub(crate) fn function(
-    module: &ptx::Module,
-    function: &ptx::Function,
-    body: &ptx::Body,
+pub(crate) fn function<'m>(
+    module: &'m ptx::Module,
+    function: &'m ptx::Function,
+    body: &'m ptx::Body,
     names: &mut Names,
+    forms: &mut Checker<'m>,
 ) -> Func {
     let entry = function.kind == ptx::FunctionKind::Entry;
     let mut func = Func {
@@ -97,6 +97,8 @@ pub(crate) fn function(
         local: 0,
         params: Vec::new(),
         returns: Vec::new(),
+        in_registers: Vec::new(),
+        out_of_registers: Vec::new(),
         shared: Vec::new(),
         callees: Vec::new(),
         touched: Vec::new(),
@@ -158,15 +160,23 @@ pub(crate) fn function(
     let digits = arch.find(|c: char| !c.is_ascii_digit()).unwrap_or(arch.len());
     let (version, target) = (module.version, arch[..digits].parse().unwrap_or(0));
     let mut d = Decoder { body, names, slots, locals, entry, func, version, target };
+    d.registers_of_calls(function);
     let joins = flow::reconvergence(body);
     let same: HashMap<usize, Among> = module
         .tagged(body)
         .filter_map(|(text, index)| Some((index, among(text.strip_prefix("same ")?)?)))
         .collect();
     for (i, instruction) in body.instructions.iter().enumerate() {
-        let op = d.op(instruction, joins.of_branch[i]).unwrap_or_else(|why| {
-            let text = module.text(instruction);
-            Op::Unknown(if why.is_empty() { text } else { format!("{text} ({why})") }.into())
+        let op = match forms.check(body, instruction) {
+            Ok(()) => d.op(instruction, joins.of_branch[i]).map_err(|why| match &*why {
+                "" => "this is not executed".into(),
+                why if why.contains("not executed") => why.to_owned(),
+                why => format!("this is not executed: {why}"),
+            }),
+            Err(why) => Err(why),
+        };
+        let op = op.unwrap_or_else(|why| {
+            Op::Unknown(format!("{} ({why})", module.text(instruction)).into())
         });
         let op = match (op, same.get(&i)) {
             (Op::Mov { d, a }, Some(&among)) => {
@@ -197,6 +207,24 @@ pub(crate) fn function(
         d.func.touched = d.touched();
     }
     d.func
+}
+
+/// The operands with whole vector registers taken apart; none if there are none.
+fn whole_vectors(body: &ptx::Body, o: &[Operand]) -> Option<Vec<Operand>> {
+    let lanes = |operand: &Operand| match operand {
+        Operand::Register(id) => body.registers[id.0 as usize].lanes,
+        _ => 1,
+    };
+    if o.iter().all(|operand| lanes(operand) <= 1) {
+        return None;
+    }
+    let expanded = o.iter().map(|operand| match operand {
+        Operand::Register(id) if lanes(operand) > 1 => {
+            Operand::Vector((0..lanes(operand)).map(|lane| Operand::Component(*id, lane)).collect())
+        }
+        other => other.clone(),
+    });
+    Some(expanded.collect())
 }
 
 /// What `//@baton same …` names.
@@ -299,6 +327,14 @@ impl Decoder<'_> {
                 Src::R64(s) => Src::R64(s + u32::from(*lane)),
                 _ => return Err("component".into()),
             },
+            Operand::Sum(id, more) => {
+                let more = i32::try_from(*more).map_err(|_| "a number of more than 32 bits")?;
+                match self.slot_src(*id) {
+                    Src::R32(slot) => Src::Sum32(slot, more),
+                    Src::R64(slot) => Src::Sum64(slot, more),
+                    _ => return Err("a number added to what is no number".into()),
+                }
+            }
             Operand::Int(value) => match bits {
                 // A literal of a wider instruction is sign extended; a narrower one is cut.
                 1..64 => Src::Imm(*value as u64 & ((1u64 << bits) - 1)),
@@ -429,14 +465,32 @@ impl Decoder<'_> {
         }
     }
 
+    /// Parameters and results that live in registers, which come first in the body, results before parameters.
+    fn registers_of_calls(&mut self, function: &ptx::Function) {
+        let mut next = 0;
+        let mut register = |places: &[(u32, u32)], all: &[ptx::Param]| {
+            let mut found = Vec::new();
+            for (param, &at) in all.iter().zip(places) {
+                if param.space == ptx::Space::Reg {
+                    found.push((ptx::RegId(next), at));
+                    next += 1;
+                }
+            }
+            found
+        };
+        let out = register(&self.func.returns, &function.returns);
+        let into = register(&self.func.params, &function.params);
+        self.func.out_of_registers =
+            out.into_iter().map(|(id, at)| (self.slot_src(id), at)).collect();
+        self.func.in_registers = into.into_iter().map(|(id, at)| (self.slot_dst(id), at)).collect();
+    }
+
     // ---- instructions ----
 
     fn op(&mut self, i: &ptx::Instruction, join: u32) -> Result<Op> {
         let mods = Mods::new(i);
-        let expanded = shapes::expand(self.body, &i.operands);
+        let expanded = whole_vectors(self.body, &i.operands);
         let o = expanded.as_deref().unwrap_or(&i.operands);
-        operands::check(i.opcode(), &mods, o)?;
-        shapes::check(self.body, i.opcode(), &mods, o)?;
         let op = self.of_opcode((i.opcode(), o), &mods, join)?;
         match mods.left_over() {
             Some(name) => Err(format!("`.{name}` is not known here")),
@@ -552,6 +606,8 @@ fn special(name: &str) -> Result<Special> {
         "%total_smem_size" | "%aggr_smem_size" => Special::TotalSmem,
         "%reserved_smem_offset_begin"
         | "%reserved_smem_offset_end"
+        | "%reserved_smem_offset_0"
+        | "%reserved_smem_offset_1"
         | "%reserved_smem_offset_cap" => Special::Zero,
         "%current_graph_exec" => Special::Zero,
         _ if base.starts_with("%envreg") || base.starts_with("%pm") => Special::Zero,

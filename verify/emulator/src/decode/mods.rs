@@ -33,24 +33,9 @@ impl<'i> Mods<'i> {
         self.find(|other| (other == m).then_some(())).is_some()
     }
 
-    /// All of them. This is no use of any.
-    pub fn names(&self) -> &[&'i str] {
-        &self.all
-    }
-
     /// Whether it is among them. This is no use of it.
     pub fn contains(&self, m: &str) -> bool {
         self.all.contains(&m)
-    }
-
-    /// Whether one of them is such. This is no use of it.
-    pub fn any(&self, f: impl Fn(&'i str) -> bool) -> bool {
-        self.all.iter().any(|m| f(m))
-    }
-
-    /// The one behind the mnemonic. This is no use of it.
-    pub fn start(&self) -> &'i str {
-        self.all.first().copied().unwrap_or("")
     }
 
     /// The first for which `f` gives something.

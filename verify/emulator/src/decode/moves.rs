@@ -20,9 +20,22 @@ impl Decoder<'_> {
             mods.word();
         }
         match (opcode, o) {
-            // Element by element, through one register.
             ("mov", [Operand::Vector(to), Operand::Vector(from)]) if to.len() == from.len() => {
-                Err("no vector is moved at once: move its elements".into())
+                let width = bits(mods.ty()?);
+                mods.idle(&["v2", "v4"]);
+                Ok(Op::MovVec {
+                    d: to.iter().map(|d| self.dst(d)).collect::<Result<_>>()?,
+                    a: from.iter().map(|a| self.src(a, width)).collect::<Result<_>>()?,
+                })
+            }
+            // All elements of `%tid` and the like.
+            ("mov", [Operand::Vector(to), Operand::Special(name)]) if mods.has("v4") => {
+                mods.word();
+                let part = |c| special(&format!("{name}.{c}")).map(Src::Special);
+                Ok(Op::MovVec {
+                    d: to.iter().map(|d| self.dst(d)).collect::<Result<_>>()?,
+                    a: ["x", "y", "z", "w"].into_iter().map(part).collect::<Result<_>>()?,
+                })
             }
             ("mov", [Operand::Vector(parts), a]) => {
                 let width = bits(mods.ty()?);
@@ -77,6 +90,9 @@ impl Decoder<'_> {
         rest: &[Operand],
     ) -> Result<Op> {
         let (sat, finite, relu) = (mods.has("sat"), mods.has("satfinite"), mods.has("relu"));
+        if mods.has("rs") {
+            return Err("stochastic rounding is not executed".into());
+        }
         if mods.has("pack") {
             let types = mods.each(|m| (m != "sat" && m.starts_with(['u', 's', 'b'])).then_some(m));
             let ty = types.first();

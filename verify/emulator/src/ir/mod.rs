@@ -48,6 +48,10 @@ pub(crate) enum Src {
     NotPred(u32),
     Imm(u64),
     Special(Special),
+    /// A register of 32 bits and a number.
+    Sum32(u32, i32),
+    /// One of 64 bits.
+    Sum64(u32, i32),
     /// Address of a module variable inside its space, by its number, with an offset.
     Symbol(u32, i64),
     /// Address in local memory, from the base of the frame.
@@ -197,6 +201,9 @@ pub(crate) struct Call {
     /// Offsets in the caller's frame, and bytes.
     pub args: Box<[(u32, u32)]>,
     pub returns: Box<[(u32, u32)]>,
+    /// Values and registers that stand in the list themselves, with the places in the frame by which they go.
+    pub stored: Box<[(Src, (u32, u32))]>,
+    pub loaded: Box<[(Dst, (u32, u32))]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -286,6 +293,11 @@ pub(crate) enum Op {
     Mov {
         d: Dst,
         a: Src,
+    },
+    /// All at once: what is written may be among what is read.
+    MovVec {
+        d: Box<[Dst]>,
+        a: Box<[Src]>,
     },
     Pack {
         bits: u8,
@@ -543,6 +555,9 @@ pub(crate) struct Func {
     /// Offsets in local memory and bytes.
     pub params: Vec<(u32, u32)>,
     pub returns: Vec<(u32, u32)>,
+    /// Those of both that live in registers, declared `.reg`.
+    pub in_registers: Vec<(Dst, (u32, u32))>,
+    pub out_of_registers: Vec<(Src, (u32, u32))>,
     /// Module variables in shared memory that this function names.
     pub shared: Vec<u32>,
     /// Functions that this one calls.

@@ -11,6 +11,11 @@ impl Parser<'_> {
             let second = self.simple_operand()?;
             return Ok(Operand::Pair(Box::new(first), Box::new(second)));
         }
+        if let Operand::Register(register) = first
+            && self.is(b'+')
+        {
+            return Ok(Operand::Sum(register, self.offset()?));
+        }
         Ok(first)
     }
 

@@ -433,6 +433,7 @@ impl Moved<'_> {
         match operand {
             Operand::Register(register)
             | Operand::Not(register)
+            | Operand::Sum(register, _)
             | Operand::Component(register, _) => {
                 *register = self.register(*register);
             }

@@ -16,6 +16,7 @@ pub mod spec;
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -28,7 +29,7 @@ use clap::{Args, ValueEnum};
 
 use self::report::Report;
 use self::search::{Case, Least};
-use self::setup::Setup;
+use self::setup::{Files, Setup};
 use self::spec::{Spec, SpecError, cut};
 use crate::progress::Progress;
 use crate::{Failure, Result, exit_code, output};
@@ -38,6 +39,9 @@ const STEPS: u64 = 1_000_000_000;
 
 /// Runs of an exhaustive search at most, unless `--schedules` says otherwise.
 const EXHAUSTIVE: u64 = 100_000;
+
+/// Bytes of PTX, of a description and of what else is read as text: several times what a compiler was seen to emit.
+const LARGEST: u64 = 256 << 20;
 
 /// Characters of a line of a description that a message repeats.
 const QUOTED: usize = 120;
@@ -61,7 +65,7 @@ pub struct Arguments {
     launch: Option<PathBuf>,
 
     /// Run nothing: warn of collectives that threads of their set may reach differently (rule F4)
-    #[arg(long, conflicts_with_all = ["schedules", "seed", "policy", "strict", "exhaust", "log", "replay", "trace", "timeline", "sarif"])]
+    #[arg(long, conflicts_with_all = ["schedules", "seed", "policy", "strict", "exhaust", "log", "replay", "trace", "timeline", "sarif", "files_anywhere"])]
     lint: bool,
 
     /// Schedules to run [default: 100; with --exhaust: at most 100000]
@@ -91,6 +95,10 @@ pub struct Arguments {
     /// Run once: with this seed, or with the decisions of this log
     #[arg(long, value_name = "SEED|LOG", conflicts_with_all = ["schedules", "seed"])]
     replay: Option<String>,
+
+    /// The description may name files anywhere, and not only in its own folder
+    #[arg(long)]
+    files_anywhere: bool,
 
     /// Source lines of the PTX [default: FILE with the ending .lines, where there is one]
     #[arg(long, value_name = "FILE")]
@@ -286,8 +294,9 @@ impl Arguments {
         let source = text(file)?;
         let wrong = |error: SpecError| not_a_spec(file, &source, &error);
         let spec = Spec::parse(&source).map_err(wrong)?;
-        let folder = file.parent().unwrap_or(Path::new(""));
-        let setup = Setup::new(&spec, folder, program.module(), &kernel).map_err(wrong)?;
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        let files = Files { folder, anywhere: self.files_anywhere };
+        let setup = Setup::new(&spec, &files, program.module(), &kernel).map_err(wrong)?;
         Ok((Case { program: Arc::new(program), setup }, kernel))
     }
 
@@ -319,6 +328,9 @@ impl Arguments {
             && let Some(policy) = self.policy.to_possible_value()
         {
             command += &format!(" --policy {}", policy.get_name());
+        }
+        if self.files_anywhere {
+            command += " --files-anywhere";
         }
         match (&self.log, &report.outcome.log, report.first()) {
             (Some(file), Some(_), _) => command + &format!(" --replay {}", file.display()),
@@ -353,7 +365,17 @@ fn list(kernels: &[String]) -> String {
 }
 
 fn text(file: &Path) -> Result<String> {
-    let bytes = fs::read(file).map_err(|error| Failure::file("read", file, &error))?;
+    let failed = |error| Failure::file("read", file, &error);
+    let mut bytes = Vec::new();
+    let opened = fs::File::open(file).map_err(failed)?;
+    opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::usage(format!("`{}` is too large", file.display()))
+            .because(format!("it has more than {} MiB", LARGEST >> 20))
+            .help(
+                "is it the file that was meant? Of a large module, keep the kernel that is checked",
+            ));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let (before, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
         let before = String::from_utf8_lossy(before);
@@ -374,7 +396,7 @@ fn text(file: &Path) -> Result<String> {
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).map_err(|error| Failure::file("write", file, &error))
+    output::file(file, text.as_bytes())
 }
 
 fn log(file: &Path) -> Result<Log> {

@@ -240,7 +240,11 @@ impl<'a> Report<'a> {
         match outcome.complete {
             Some(true) => text += "these were all schedules with so few deviations\n",
             Some(false) if errors == 0 => {
-                text += "these were not all: raise --schedules for more\n";
+                let _ = writeln!(
+                    text,
+                    "these were not all: the search ended after {} schedules; raise --schedules for more",
+                    outcome.schedules
+                );
             }
             _ => {}
         }

@@ -4,6 +4,7 @@
 //! addresses are the same in all of them.
 
 use std::fs;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -70,11 +71,10 @@ enum Parameter {
 }
 
 impl Setup {
-    /// Checks a description against a kernel, and reads the files that it names, which lie beside
-    /// it in `folder`.
+    /// Checks a description against a kernel, and reads the files that it names.
     pub fn new(
         spec: &Spec,
-        folder: &Path,
+        files: &Files,
         module: &Module,
         kernel: &str,
     ) -> Result<Setup, SpecError> {
@@ -82,7 +82,7 @@ impl Setup {
         let mut buffers = Vec::new();
         let mut total = 0;
         for (name, buffer) in &spec.buffers {
-            let contents = contents(name, buffer, folder)?;
+            let contents = contents(name, buffer, files)?;
             total += contents.bytes;
             if total > MEMORY {
                 return Err(SpecError::new(
@@ -338,12 +338,12 @@ fn inside(map: &Spanned<TensorMap>, buffer: &Contents) -> Result<(), SpecError> 
 /// A file's bytes, and where it is named.
 type File = (Vec<u8>, Range<usize>);
 
-fn contents(name: &str, given: &Spanned<Buffer>, folder: &Path) -> Result<Contents, SpecError> {
+fn contents(name: &str, given: &Spanned<Buffer>, files: &Files) -> Result<Contents, SpecError> {
     let buffer = given.get_ref();
     let (element, size) = (buffer.element, buffer.element.bytes());
     let of_file = |file: &Option<Spanned<PathBuf>>| -> Result<Option<File>, SpecError> {
         let Some(file) = file else { return Ok(None) };
-        Ok(Some((read(&folder.join(file.get_ref()), file.span())?, file.span())))
+        Ok(Some((files.read(file.get_ref(), file.span())?, file.span())))
     };
     let (initial, expected) = (of_file(&buffer.file)?, of_file(&buffer.expect_file)?);
     let count = match buffer.count() {
@@ -406,17 +406,50 @@ fn next(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-fn read(path: &Path, span: Range<usize>) -> Result<Vec<u8>, SpecError> {
-    let wrong = |problem: String| {
-        let help = "paths are taken from the folder of the description";
-        SpecError::new(span.clone(), format!("cannot read `{}`: {problem}", path.display()), help)
-    };
-    let about = fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
-    if !about.is_file() {
-        return Err(wrong("it is no file".into()));
+/// Which files a description may name: of a stranger's, none but those that came with it.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// The folder of the description.
+    pub folder: PathBuf,
+    /// Whether they may lie elsewhere.
+    pub anywhere: bool,
+}
+
+impl Files {
+    fn read(&self, name: &Path, span: Range<usize>) -> Result<Vec<u8>, SpecError> {
+        let path = self.folder.join(name);
+        let refuse = |problem: String, help: &str| {
+            SpecError::new(
+                span.clone(),
+                format!("cannot read `{}`: {problem}", path.display()),
+                help,
+            )
+        };
+        let wrong =
+            |problem: String| refuse(problem, "paths are taken from the folder of the description");
+        let about = fs::metadata(&path).map_err(|error| wrong(error.to_string()))?;
+        if !about.is_file() {
+            return Err(wrong("it is no file".into()));
+        }
+        if !self.anywhere && !self.holds(&path).map_err(|error| wrong(error.to_string()))? {
+            return Err(refuse(
+                "it lies outside of the folder of the description".into(),
+                "move it there, or give --files-anywhere if the description may read it",
+            ));
+        }
+        if about.len() > MEMORY {
+            let bytes = about.len();
+            return Err(wrong(format!("it has {bytes} bytes, and a launch at most {MEMORY}")));
+        }
+        fs::read(&path).map_err(|error| wrong(error.to_string()))
     }
-    if about.len() > MEMORY {
-        return Err(wrong(format!("it has {} bytes, and a launch at most {MEMORY}", about.len())));
+
+    /// Whether a file lies in the folder, or in one below it, wherever links lead.
+    fn holds(&self, path: &Path) -> io::Result<bool> {
+        let folder = match self.folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &self.folder,
+        };
+        Ok(fs::canonicalize(path)?.starts_with(fs::canonicalize(folder)?))
     }
-    fs::read(path).map_err(|error| wrong(error.to_string()))
 }
