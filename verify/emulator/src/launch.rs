@@ -213,6 +213,16 @@ impl Machine {
         Ok(())
     }
 
+    /// Where a global or constant variable of a program lies, and its size; the program's variables are put into memory
+    /// where they are not.
+    pub fn variable(&mut self, program: &Program, name: &str) -> Result<Option<(u64, u64)>, Error> {
+        let symbols = self.load(program)?;
+        let at = program.vars.iter().position(|v| {
+            *v.name == *name && matches!(v.space, Space::Global | Space::Const)
+        });
+        Ok(at.map(|at| (symbols[at], program.vars[at].bytes.unwrap_or(0))))
+    }
+
     /// Runs a kernel to its end.
     pub fn launch(&mut self, program: &Program, launch: &Launch) -> Result<Report, Error> {
         let refuse = |problem: String| Error::Launch { kernel: launch.kernel.clone(), problem };

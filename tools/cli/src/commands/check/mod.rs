@@ -8,7 +8,7 @@
 pub mod element;
 mod group;
 mod lint;
-mod report;
+pub(super) mod report;
 mod sarif;
 pub mod search;
 pub mod setup;
@@ -34,7 +34,7 @@ use crate::progress::Progress;
 use crate::{Failure, Result, exit_code, output};
 
 /// Thread-instructions of a run unless the description says otherwise: about a quarter of a minute.
-const STEPS: u64 = 1_000_000_000;
+pub(super) const STEPS: u64 = 1_000_000_000;
 
 /// Runs of an exhaustive search at most, unless `--schedules` says otherwise.
 const EXHAUSTIVE: u64 = 100_000;
@@ -115,7 +115,7 @@ pub struct Arguments {
 
 /// [`Schedule`], as the command line names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Policy {
+pub enum Policy {
     /// The seed chooses one of the others, and how strongly
     Seeded,
     /// Warps are chosen uniformly
