@@ -123,6 +123,30 @@ pub fn executables(workspace: &Workspace, packages: &[&str]) -> Result<Vec<PathB
     })
 }
 
+/// Builds a package in release and returns the path of its shared library.
+pub fn library(repository: &Repository, package: &str) -> Result<PathBuf> {
+    let progress = Progress::start(format!("building {package}"));
+    let output = command(repository)
+        .args(["build", "--release", "--quiet", "--message-format", "json-render-diagnostics"])
+        .args(["--package", package])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| not_started(&error))?;
+    drop(progress);
+    let failed = || Failure::new(exit_code::BUILD, format!("{package} did not build"));
+    if !output.status.success() {
+        return Err(failed().help("cargo's message stands above"));
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let files = messages
+        .filter(|message| message["target"]["kind"][0] == "cdylib")
+        .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default());
+    let file = files.last().and_then(|file| file.as_str().map(PathBuf::from));
+    file.ok_or_else(|| failed().because("it has no shared library"))
+}
+
 /// An executable without its symbols and debug information, which are most of it. Where neither the toolchain nor the
 /// machine has a program for that, as it is.
 pub fn without_symbols(workspace: &Workspace, program: &Path) -> Result<Vec<u8>> {

@@ -3,6 +3,7 @@
 pub mod build;
 pub mod bundle;
 pub mod check;
+pub mod cuda;
 pub mod doctor;
 pub mod litmus;
 pub mod new;

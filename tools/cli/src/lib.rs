@@ -48,6 +48,8 @@ enum Command {
     Build(commands::build::Arguments),
     /// Run a kernel of any PTX on the emulator, under many schedules
     Check(commands::check::Arguments),
+    /// Run a CUDA program, host code and all, on the emulator
+    Cuda(commands::cuda::Arguments),
     /// Judge litmus tests by the memory model
     Litmus(commands::litmus::Arguments),
     /// Say what the builder found on this machine, what is missing and how to get it
@@ -65,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::Test(arguments) => arguments.run(),
         Command::Build(arguments) => arguments.run(),
         Command::Check(arguments) => arguments.run(),
+        Command::Cuda(arguments) => arguments.run(),
         Command::Litmus(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),
         Command::New(arguments) => arguments.run(),

@@ -290,6 +290,11 @@ impl<'p> World<'p> {
                     detect.previous_grid(self.current, mask);
                 }
             }
+            Op::LaunchDependents => {
+                if let Some(detect) = &mut self.detect {
+                    detect.launch_dependents(self.current, mask);
+                }
+            }
             // The hot instructions are in `step`.
             _ => {}
         }

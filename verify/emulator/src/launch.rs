@@ -1,6 +1,6 @@
 //! Devices and launches.
 
-use crate::detect::{Detector, Hazard, Written};
+use crate::detect::{Detector, Hazard, InFlight};
 use crate::error::{Error, Failure, Fault, Threads};
 use crate::memory::{FRESH, LOCAL_LIMIT, LOCAL_TOTAL, MAX_SHARED, MULTIMEM, Memory, SHARED_BASE};
 use crate::program::Program;
@@ -97,7 +97,7 @@ pub struct Launch {
     /// The parameters, each in its own bytes, little endian.
     pub params: Vec<Vec<u8>>,
     /// It may begin before the launch before it has ended (programmatic stream serialisation). It is run behind that all
-    /// the same; a thread that touches what that wrote before its `griddepcontrol.wait` is reported.
+    /// the same; an access to what that touched is reported if no `griddepcontrol.wait` is before it (rule F6).
     pub dependent: bool,
 }
 
@@ -143,16 +143,23 @@ pub struct Machine {
     /// Programs whose variables are in memory, with their addresses.
     loaded: Vec<(u64, Vec<u64>)>,
     after: After,
-    /// What the last launch wrote, where hazards are looked for.
-    written: Option<Written>,
+    /// Launches that a dependent one may overlap, the latest first, where hazards are looked for.
+    in_flight: Vec<InFlight>,
 }
 
 impl Machine {
     /// A device with empty memory.
     pub fn new(options: Options) -> Machine {
         let memory = Memory::new(options.global_bytes, !options.unchecked);
-        let (heap, loaded) = (Vec::new(), Vec::new());
-        Machine { options, memory, heap, loaded, after: After::default(), written: None }
+        Machine {
+            options,
+            memory,
+            heap: Vec::new(),
+            loaded: Vec::new(),
+            after: After::default(),
+            written: None,
+            in_flight: Vec::new(),
+        }
     }
 
     /// The seed of the launches to come.
@@ -208,6 +215,16 @@ impl Machine {
             self.memory.mark(at, bytes.len());
         }
         Ok(())
+    }
+
+    /// Where a global or constant variable of a program lies, and its size; the program's variables are put into memory
+    /// where they are not.
+    pub fn variable(&mut self, program: &Program, name: &str) -> Result<Option<(u64, u64)>, Error> {
+        let symbols = self.load(program)?;
+        let at = program.vars.iter().position(|v| {
+            *v.name == *name && matches!(v.space, Space::Global | Space::Const)
+        });
+        Ok(at.map(|at| (symbols[at], program.vars[at].bytes.unwrap_or(0))))
     }
 
     /// Runs a kernel to its end.
@@ -308,16 +325,18 @@ impl Machine {
             local: 0,
             trace: self.options.trace.then(Box::default),
             detect: (!self.options.unchecked).then(|| {
-                let previous = self.written.take().filter(|_| launch.dependent);
+                let mut previous = std::mem::take(&mut self.in_flight);
+                if !launch.dependent {
+                    previous.clear();
+                }
                 let detector = Detector::new(self.options.strict, settings.stale);
-                Box::new(detector.follows(previous))
+                Box::new(detector.follows(program.id, previous))
             }),
         };
         let mut grid = Grid::new(world, entry, settings, self.options.counter.clone());
         let result = grid.run();
         let after = grid.end();
-        let written = grid.into_written();
-        self.written = written;
+        self.in_flight = grid.into_in_flight();
         self.after = after;
         result
     }

@@ -99,6 +99,20 @@ impl Program {
         self.sources.iter().filter(entries).map(|&i| &*self.module.functions[i].name)
     }
 
+    /// Bytes of the shared variables that a kernel can reach, without its dynamic part.
+    pub fn static_shared(&self, kernel: &str) -> Option<u64> {
+        let entry = self.sources.iter().position(|&i| {
+            let function = &self.module.functions[i];
+            function.kind == ptx::FunctionKind::Entry && *function.name == *kernel
+        })?;
+        let functions = self.reachable(entry as u32);
+        let shared = functions.iter().flat_map(|&f| &self.functions[f as usize].shared);
+        let mut variables: Vec<u32> = shared.copied().collect();
+        variables.sort_unstable();
+        variables.dedup();
+        Some(variables.iter().filter_map(|&v| self.vars[v as usize].bytes).sum())
+    }
+
     /// The instructions that the emulator does not know, with their PTX lines. They fail only when
     /// they are executed.
     pub fn unknown(&self) -> impl Iterator<Item = (u32, &str)> {

@@ -5,7 +5,7 @@ mod residency;
 mod settings;
 mod stuck;
 
-use crate::detect::{Hazard, Written};
+use crate::detect::{Hazard, InFlight};
 use crate::error::{Deadlock, Error, Fault, Threads};
 use crate::ir::LANES;
 use crate::launch::{After, RESIDENT, Report, failure};
@@ -148,9 +148,10 @@ impl<'p> Grid<'p> {
         }
     }
 
-    /// What the launch has written, where hazards are looked for.
-    pub fn into_written(self) -> Option<Written> {
-        self.world.detect.map(|detect| detect.into_written())
+    /// What may be in flight when a dependent launch comes next, where hazards are looked for.
+    pub fn into_in_flight(self) -> Vec<InFlight> {
+        let kernel = self.world.launch.kernel.clone();
+        self.world.detect.map(|detect| detect.into_in_flight(kernel)).unwrap_or_default()
     }
 
     // ---- steps ----

@@ -525,11 +525,11 @@ impl Decoder<'_> {
                 Ok(Op::Fence(op))
             }
             "griddepcontrol" if mods.has("wait") => Ok(Op::PreviousGrid),
-            "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "setmaxnreg"
-            | "pmevent" | "discard" | "applypriority" => {
+            "griddepcontrol" if mods.has("launch_dependents") => Ok(Op::LaunchDependents),
+            "prefetch" | "prefetchu" | "nanosleep" | "setmaxnreg" | "pmevent" | "discard"
+            | "applypriority" => {
                 let known: &[&str] = match opcode {
                     "nanosleep" => &["u32"],
-                    "griddepcontrol" => &["launch_dependents"],
                     "setmaxnreg" => &["inc", "dec", "sync", "aligned", "u32"],
                     "pmevent" => &["mask"],
                     "discard" | "applypriority" => &["global", "L2", "L2::evict_normal"],

@@ -21,8 +21,8 @@ impl Detector {
         bytes: usize,
         (touch, repeats): (Touch, u32),
     ) {
-        if space == Space::Global && self.previous.is_some() {
-            self.check_previous(w, mask, offsets, bytes, touch.site);
+        if space == Space::Global && !self.previous.is_empty() {
+            self.check_previous(w, mask, offsets, bytes, touch);
         }
         self.tidy(space);
         let memory = self.memory(space);
@@ -124,11 +124,11 @@ impl Detector {
         runs: impl IntoIterator<Item = (usize, usize)>,
         touch: Touch,
     ) {
-        if space == Space::Global && self.previous.is_some() {
+        if space == Space::Global && !self.previous.is_empty() {
             let runs: Vec<_> = runs.into_iter().collect();
             for &(offset, bytes) in &runs {
                 let at = [offset as u64; LANES];
-                self.check_previous(w, 1 << lane, &at, bytes, touch.site);
+                self.check_previous(w, 1 << lane, &at, bytes, touch);
             }
             return self.touch_runs(w, lane, stamp, space, runs, touch);
         }
@@ -184,18 +184,6 @@ impl Detector {
         match space {
             Space::Global => self.global.tidy(),
             Space::Shared(cta) | Space::Tensor(cta) => self.ctas[cta as usize].shared.tidy(),
-        }
-    }
-
-    /// Memory that the launch before wrote is touched by lanes that have not waited for that launch.
-    fn check_previous(&mut self, w: u32, mask: u32, offsets: &Lanes64, bytes: usize, site: u32) {
-        let Some(previous) = &self.previous else { return };
-        let warp = &self.warps[w as usize];
-        let early = warp.strands.iter().filter(|s| !s.previous_awaited);
-        let lanes = early.fold(0, |lanes, strand| lanes | strand.lanes) & mask;
-        let touches = |&lane: &usize| previous.overlaps(offsets[lane] as usize, bytes);
-        if let Some(lane) = lanes_of(lanes).find(touches) {
-            self.report_previous(w, lane as u32, offsets[lane], site);
         }
     }
 }

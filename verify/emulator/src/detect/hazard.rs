@@ -5,6 +5,7 @@
 
 use super::clock::{SUBS, Stamp};
 use super::halves::Halves;
+use super::previous::Early;
 use super::shadow::{Class, Conflict};
 use super::strand::{Almost, GLOBAL, SHARED, Strand};
 use super::{Detector, Space, Touch};
@@ -741,14 +742,36 @@ impl Detector {
         self.report(w, lane, site, Some(init), (cause, message));
     }
 
-    pub(super) fn report_previous(&mut self, w: u32, lane: u32, at: u64, site: u32) {
-        let cause = cause(
-            "F6",
-            "the launch before wrote it, and may not have ended: the thread has not executed griddepcontrol.wait",
-            "griddepcontrol.wait before the first use of what the launch before wrote",
+    pub(super) fn report_previous(
+        &mut self,
+        w: u32,
+        lane: u32,
+        at: u64,
+        touch: Touch,
+        early: &Early,
+    ) {
+        let cause = match early.in_reach {
+            true => cause(
+                "F6",
+                "which may not have ended: no griddepcontrol.wait is before this access",
+                "griddepcontrol.wait before the first use of what the launch before touches, in this thread or ahead of a barrier",
+            ),
+            false => cause(
+                "F6",
+                "which may not have ended: the launch between has executed no griddepcontrol.wait, and a wait here covers only \
+                 the launch before and what that has waited for",
+                "griddepcontrol.wait in the launch between as well, before it ends",
+            ),
+        };
+        let message = format!(
+            "global address {:#x} is {} here and {} by `{}`, {}",
+            GLOBAL_BASE + at,
+            if touch.write { "written" } else { "read" },
+            if early.wrote { "was written" } else { "was read" },
+            early.kernel,
+            cause.what
         );
-        let message = format!("global address {:#x}: {}", GLOBAL_BASE + at, cause.what);
-        self.report(w, lane, site, None, (cause, message));
+        self.report(w, lane, touch.site, early.site, (cause, message));
     }
 
     /// A `wgmma` product takes registers that no fence hands over: one was used at `used`, or there

@@ -22,6 +22,7 @@ mod halves;
 mod hazard;
 mod operations;
 mod pairs;
+mod previous;
 mod remote;
 mod shadow;
 mod sides;
@@ -36,8 +37,9 @@ pub(crate) use clock::Stamp;
 use clock::{Clock, SUBS};
 pub(crate) use hazard::{Found, Missing};
 pub use hazard::{Hazard, Severity};
+pub(crate) use previous::InFlight;
+pub(crate) use shadow::Class;
 use shadow::{Cells, Kind, Kinds, Pages};
-pub(crate) use shadow::{Class, Written};
 use std::collections::HashMap;
 use strand::{Published, WarpClocks};
 pub(crate) use sync::{FenceOp, Order, Reach};
@@ -157,8 +159,12 @@ pub(crate) struct Detector {
     stale_reads: Vec<sync::StaleRead>,
     clusters: HashMap<u32, [sync::Meeting; 2]>,
     sequential: HashMap<(Scope, u32), Published>,
-    /// What the launch before wrote, if this one may have begun before that ended.
-    previous: Option<Written>,
+    /// Of the program that runs.
+    program: u64,
+    /// Earlier launches that may not have ended, each with what a thread that knows of its end has.
+    previous: Vec<(Stamp, InFlight)>,
+    /// What the threads of a CTA did with `griddepcontrol`, by its number.
+    grid_used: HashMap<u32, previous::Used>,
     /// Who issued the copies of an instruction that complete on an mbarrier, by its unit's component and the site: the last.
     issuers: HashMap<(u32, u32), u32>,
     /// What was reported, and where it is in `found`.
@@ -188,21 +194,13 @@ impl Detector {
             stale_reads: Vec::new(),
             clusters: HashMap::new(),
             sequential: HashMap::new(),
-            previous: None,
+            program: 0,
+            previous: Vec::new(),
+            grid_used: HashMap::new(),
             issuers: HashMap::new(),
             seen: HashMap::new(),
             found: Vec::new(),
         }
-    }
-
-    /// The launch may begin before the one that wrote `previous` has ended.
-    pub fn follows(self, previous: Option<Written>) -> Detector {
-        Detector { previous, ..self }
-    }
-
-    /// What the launch has written.
-    pub fn into_written(self) -> Written {
-        self.global.written()
     }
 
     pub fn found(&mut self) -> Vec<Found> {

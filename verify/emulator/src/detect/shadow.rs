@@ -18,7 +18,6 @@ pub(crate) use access::Class;
 pub(super) use access::{Entry, Kind, Kinds};
 pub(super) use more::More;
 pub(super) use pages::Pages;
-pub(crate) use pages::Written;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {

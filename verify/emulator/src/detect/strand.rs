@@ -271,8 +271,6 @@ pub(super) struct Strand {
     pub refused: Option<(u32, u32)>,
     /// The last strong load, if nobody in this launch had stored what it saw.
     pub before_launch: Option<u32>,
-    /// `griddepcontrol.wait` was executed.
-    pub previous_awaited: bool,
 }
 
 impl Strand {
@@ -467,8 +465,6 @@ impl Strand {
         self.maps.join(&other.maps);
         self.refused = self.refused.or(other.refused);
         self.before_launch = self.before_launch.or(other.before_launch);
-        // One thread's wait is not the others'.
-        self.previous_awaited &= other.previous_awaited;
         self.syncs += 1;
         self.lanes |= other.lanes;
     }

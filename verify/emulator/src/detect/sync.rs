@@ -570,11 +570,6 @@ impl Detector {
         });
     }
 
-    /// `griddepcontrol.wait`: what the launch before wrote may be read.
-    pub fn previous_grid(&mut self, w: u32, lanes: u32) {
-        self.warps[w as usize].split(lanes, |strand| strand.previous_awaited = true);
-    }
-
     /// Barriers that these lanes have initialised may be used by other proxies and CTAs. Nothing else is ordered.
     fn init_fence(&mut self, w: u32, lanes: u32) {
         let Detector { warps, ctas, .. } = self;

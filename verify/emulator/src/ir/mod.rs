@@ -500,6 +500,8 @@ pub(crate) enum Op {
     Nop,
     /// `griddepcontrol.wait`
     PreviousGrid,
+    /// `griddepcontrol.launch_dependents`
+    LaunchDependents,
     Mbarrier(Box<MbarrierOp>),
     Async(Box<AsyncOp>),
     Tensor(Box<TensorOp>),

@@ -7,7 +7,7 @@ use baton_ptx::lines::Frame;
 use baton_ptx::{FunctionKind, Module};
 use serde_json::{Value, json};
 
-use super::spec::{Spec, SpecError};
+use super::spec::{Launch, Spec, SpecError};
 use super::{Arguments, list, not_a_spec, once_each, text};
 use crate::{Failure, Result, exit_code, output};
 
@@ -28,16 +28,24 @@ impl Arguments {
             }
             module.functions.retain(|f| f.kind != FunctionKind::Entry || *f.name == **kernel);
         }
-        let block = match &self.launch {
+        let launches = match &self.launch {
             Some(file) => {
                 let source = text(file)?;
                 let wrong = |error: SpecError| not_a_spec(file, &source, &error);
-                Some(Spec::parse(&source).map_err(wrong)?.block.get_ref().get())
+                Spec::parse(&source).map_err(wrong)?.launches
             }
-            None => None,
+            None => Vec::new(),
+        };
+        // Of several launches that of the kernel.
+        let block = |kernel: &str| {
+            let named = |launch: &&Launch| match &launch.kernel {
+                Some(name) => *name.get_ref() == kernel,
+                None => true,
+            };
+            launches.iter().find(named).map(|launch| launch.block.get_ref().get())
         };
         let lines = self.lines()?.unwrap_or_default();
-        let findings = lint(&module, &lines, |_| block);
+        let findings = lint(&module, &lines, block);
         if self.json {
             findings.iter().map(object).try_for_each(output::line)?;
         } else {

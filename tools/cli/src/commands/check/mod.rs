@@ -8,7 +8,7 @@
 pub mod element;
 mod group;
 mod lint;
-mod report;
+pub(super) mod report;
 mod sarif;
 pub mod search;
 pub mod setup;
@@ -35,7 +35,7 @@ use crate::progress::Progress;
 use crate::{Failure, Result, exit_code, output};
 
 /// Thread-instructions of a run unless the description says otherwise: about a quarter of a minute.
-const STEPS: u64 = 1_000_000_000;
+pub(super) const STEPS: u64 = 1_000_000_000;
 
 /// Runs of an exhaustive search at most, unless `--schedules` says otherwise.
 const EXHAUSTIVE: u64 = 100_000;
@@ -123,7 +123,7 @@ pub struct Arguments {
 
 /// [`Schedule`], as the command line names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Policy {
+pub enum Policy {
     /// The seed chooses one of the others, and how strongly
     Seeded,
     /// Warps are chosen uniformly
@@ -188,7 +188,9 @@ impl Arguments {
         if self.json {
             report.json().iter().try_for_each(output::line)?;
         } else {
-            output::text(report.text(&self.again(&report)))?;
+            let kernel = (!case.setup.names_kernels).then_some(&*kernel);
+            let kernel = self.kernel.as_deref().or(kernel);
+            output::text(report.text(&self.again(&report, kernel)))?;
         }
         let failed = outcome.errors().next().is_some();
         Ok(if failed { exit_code::FAILED } else { exit_code::SUCCESS })
@@ -266,7 +268,7 @@ impl Arguments {
             .map_err(|error| cannot_run(&self.file, None, &error))?;
         once_each(&name, program.module())?;
         let kernels: Vec<String> = program.kernels().map(str::to_owned).collect();
-        let kernel = match (&self.kernel, &kernels[..]) {
+        match (&self.kernel, &kernels[..]) {
             (_, []) => {
                 let last = ptx.lines().count().max(1);
                 return Err(Failure::usage(format!(
@@ -274,30 +276,48 @@ impl Arguments {
                 ))
                 .help("a kernel is an `.entry` with a body; was the file written to its end?"));
             }
-            (Some(kernel), all) if all.contains(kernel) => kernel.clone(),
-            (Some(kernel), all) => {
-                let near = all.iter().max_by(|a, b| {
-                    strsim::jaro_winkler(a, kernel).total_cmp(&strsim::jaro_winkler(b, kernel))
-                });
-                let help =
-                    near.map_or_else(String::new, |near| format!("did you mean `{near}`?\n"));
+            (Some(kernel), all) if !all.contains(kernel) => {
                 return Err(Failure::usage(format!("`{name}` has no kernel `{kernel}`"))
-                    .help(format!("{help}all of them: {}", list(all))));
+                    .help(all_of(all, kernel)));
             }
-            (None, [kernel]) => kernel.clone(),
-            (None, all) => {
-                return Err(Failure::usage(format!("`{name}` has {} kernels", all.len()))
-                    .help(format!("choose one by --kernel: {}", list(all))));
-            }
-        };
+            _ => {}
+        }
         let file = self.launch.as_deref().unwrap_or(Path::new(""));
         let source = text(file)?;
         let wrong = |error: SpecError| not_a_spec(file, &source, &error);
         let spec = Spec::parse(&source).map_err(wrong)?;
+        let named = spec.launches.iter().filter_map(|launch| launch.kernel.as_ref());
+        for kernel in named {
+            let (kernel, span) = (kernel.get_ref(), kernel.span());
+            if !kernels.contains(kernel) {
+                let problem = format!("`{name}` has no kernel `{kernel}`");
+                return Err(wrong(SpecError::new(span, problem, all_of(&kernels, kernel))));
+            }
+        }
+        let all_named = spec.launches.iter().all(|launch| launch.kernel.is_some());
+        let kernel = match (&self.kernel, &kernels[..]) {
+            (Some(_), _) if all_named => {
+                return Err(Failure::usage("--kernel, and each launch names its kernel").help(
+                    "leave --kernel out, or `kernel` in the launches that it is to choose for",
+                ));
+            }
+            (Some(kernel), _) | (None, [kernel]) => kernel.clone(),
+            (None, _) if all_named => String::new(),
+            (None, all) => {
+                let many = format!("`{name}` has {} kernels", all.len());
+                let several =
+                    if spec.launches.len() > 1 { ", or by `kernel` in each launch" } else { "" };
+                return Err(Failure::usage(many)
+                    .help(format!("choose one by --kernel{several}: {}", list(all))));
+            }
+        };
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let files = Files { folder, anywhere: self.files_anywhere };
         let setup = Setup::new(&spec, &files, program.module(), &kernel).map_err(wrong)?;
-        Ok((Case { program: Arc::new(program), setup }, kernel))
+        let mut names: Vec<&str> = setup.kernels().collect();
+        names.dedup();
+        let names = names.join(", ");
+        Ok((Case { program: Arc::new(program), setup }, names))
     }
 
     fn lines(&self) -> Result<Option<LineTable>> {
@@ -313,14 +333,14 @@ impl Arguments {
         Ok(Some(table))
     }
 
-    /// The command that shows the first error again.
-    fn again(&self, report: &Report) -> String {
-        let mut command = format!(
-            "baton check {} --kernel {} --launch {}",
-            self.file.display(),
-            report.kernel,
-            self.launch.as_deref().unwrap_or(Path::new("")).display()
-        );
+    /// The command that shows the first error again; the launches may name their kernels themselves.
+    fn again(&self, report: &Report, kernel: Option<&str>) -> String {
+        let mut command = format!("baton check {}", self.file.display());
+        if let Some(kernel) = kernel {
+            command += &format!(" --kernel {kernel}");
+        }
+        let launch = self.launch.as_deref().unwrap_or(Path::new(""));
+        command += &format!(" --launch {}", launch.display());
         if self.strict {
             command += " --strict";
         }
@@ -358,6 +378,15 @@ fn once_each(file: &str, module: &Module) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The kernels of a file, and which of them was meant.
+fn all_of(kernels: &[String], meant: &str) -> String {
+    let near = kernels
+        .iter()
+        .max_by(|a, b| strsim::jaro_winkler(a, meant).total_cmp(&strsim::jaro_winkler(b, meant)));
+    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`?\n"));
+    format!("{near}all of them: {}", list(kernels))
 }
 
 fn list(kernels: &[String]) -> String {

@@ -126,6 +126,13 @@ impl<'a> Report<'a> {
         text + &self.summary(&groups, again)
     }
 
+    /// The findings without colours and without a summary.
+    pub fn plain(&self) -> String {
+        let renderer = Renderer::plain();
+        let all = groups(self.outcome).into_iter().map(|group| self.group(&renderer, &group));
+        all.collect::<Vec<_>>().join("\n\n")
+    }
+
     /// What the kernel printed, as it may be shown on a terminal.
     fn printed(&self) -> String {
         let printed = &self.outcome.printed;

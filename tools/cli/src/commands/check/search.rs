@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use baton_emulator::explore::{self, Log};
 use baton_emulator::trace::Trace;
 use baton_emulator::{
-    Deadlock, Decision, Error, Failure as Faulted, Fault, Hazard, Machine, Options, Program,
-    Severity, Site,
+    Deadlock, Decision, Error, Failure as Faulted, Fault, Hazard, Launch, Machine, Options,
+    Program, Severity, Site,
 };
 use rayon::prelude::*;
 
@@ -146,24 +146,45 @@ pub struct Run {
 impl Case {
     /// Runs once.
     pub fn run(&self, options: Options) -> Result<Run, Error> {
+        // Where a launch leaves off the next goes on with the decisions.
+        let record = options.record || options.replay.is_some() && self.setup.kernels().count() > 1;
+        let options = Options { record, ..options };
         self.run_on(&mut Machine::new(options)).map(|(run, _)| run)
     }
 
     /// Runs once on a new device, which then holds what the run left: in the buffers of the setup, at these addresses.
     pub fn run_on(&self, machine: &mut Machine) -> Result<(Run, Vec<u64>), Error> {
-        let (launch, addresses) = self.setup.prepare(machine)?;
+        let (launches, addresses) = self.setup.prepare(machine)?;
         let mut run = Run::default();
-        match machine.launch(&self.program, &launch) {
+        for launch in &launches {
+            let goes_on = self.launch(machine, launch, &mut run)?;
+            run.decisions.extend_from_slice(&machine.after().decisions);
+            run.trace.clone_from(&machine.after().trace);
+            if !goes_on {
+                return Ok((run, addresses));
+            }
+            if let Some(decisions) = &machine.options().replay {
+                let made = machine.after().decisions.len().min(decisions.len());
+                machine.set_replay(Some(decisions[made..].to_vec()));
+            }
+        }
+        run.findings.extend(self.compare(machine, &addresses)?);
+        Ok((run, addresses))
+    }
+
+    /// Runs one of the launches; whether it came to its end.
+    fn launch(&self, machine: &mut Machine, launch: &Launch, run: &mut Run) -> Result<bool, Error> {
+        match machine.launch(&self.program, launch) {
             Ok(report) => {
-                run.instructions = report.instructions;
-                run.printed = report.output;
+                run.instructions += report.instructions;
+                run.printed += &report.output;
                 run.findings.extend(report.hazards.into_iter().map(|h| Finding::Hazard(h.into())));
-                run.findings.extend(self.compare(machine, &addresses)?);
+                Ok(true)
             }
             Err(error) => {
                 let after = machine.after();
-                run.instructions = after.instructions;
-                run.printed.clone_from(&after.output);
+                run.instructions += after.instructions;
+                run.printed += &after.output;
                 let hazards = after.hazards.iter().cloned();
                 run.findings.extend(hazards.map(|h| Finding::Hazard(h.into())));
                 run.findings.push(match error {
@@ -175,11 +196,9 @@ impl Case {
                     Error::StepLimit { limit, .. } => Finding::Endless { steps: limit },
                     other => return Err(other),
                 });
+                Ok(false)
             }
         }
-        run.decisions.clone_from(&machine.after().decisions);
-        run.trace.clone_from(&machine.after().trace);
-        Ok((run, addresses))
     }
 
     fn compare(&self, machine: &Machine, addresses: &[u64]) -> Result<Vec<Finding>, Error> {

@@ -16,7 +16,7 @@ use toml::Spanned;
 
 use super::element::Element;
 use super::spec::tensor_map::{Key, TensorMap};
-use super::spec::{Argument, Buffer, Fill, MEMORY, Spec, SpecError, Word};
+use super::spec::{self, Argument, Buffer, Fill, MEMORY, Spec, SpecError, Word};
 
 /// Alignment of buffers, as `cudaMalloc` has it.
 const ALIGNMENT: u64 = 256;
@@ -24,15 +24,24 @@ const ALIGNMENT: u64 = 256;
 /// CTAs of a launch at most.
 const CTAS: u128 = 1 << 22;
 
-/// A launch, ready for any number of devices.
+/// Launches, ready for any number of devices.
 #[derive(Debug)]
 pub struct Setup {
-    /// All but the parameters, which depend on addresses.
-    launch: Launch,
-    /// Ends a run.
+    /// One behind the other.
+    launches: Vec<Prepared>,
+    /// Whether each of them names its kernel in the description.
+    pub names_kernels: bool,
+    /// Ends a launch.
     pub steps: Option<u64>,
     /// In the order of their addresses.
     pub buffers: Vec<Contents>,
+}
+
+/// A launch but for addresses.
+#[derive(Debug)]
+struct Prepared {
+    /// All but the parameters.
+    launch: Launch,
     parameters: Vec<Parameter>,
 }
 
@@ -71,14 +80,15 @@ enum Parameter {
 }
 
 impl Setup {
-    /// Checks a description against a kernel, and reads the files that it names.
+    /// Checks a description against its kernels, of which `kernel` is the one where a launch names none, and reads the
+    /// files that it names.
     pub fn new(
         spec: &Spec,
         files: &Files,
         module: &Module,
         kernel: &str,
     ) -> Result<Setup, SpecError> {
-        bounded(spec)?;
+        spec.launches.iter().try_for_each(|launch| bounded(spec, launch))?;
         let mut buffers = Vec::new();
         let mut total = 0;
         for (name, buffer) in &spec.buffers {
@@ -93,11 +103,64 @@ impl Setup {
             }
             buffers.push(contents);
         }
+        let prepared = |launch| Prepared::new(spec, launch, &buffers, module, kernel);
+        let launches = spec.launches.iter().map(prepared).collect::<Result<_, _>>()?;
+        let steps = spec.steps.as_ref().map(|steps| *steps.get_ref());
+        let names_kernels = spec.launches.iter().all(|launch| launch.kernel.is_some());
+        Ok(Setup { launches, names_kernels, steps, buffers })
+    }
+
+    /// The kernels, one for each launch.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.launches.iter().map(|prepared| prepared.launch.kernel.as_str())
+    }
+
+    /// With this many bytes of dynamic shared memory instead of those that the description says.
+    pub fn with_shared(mut self, bytes: u32) -> Setup {
+        for prepared in &mut self.launches {
+            prepared.launch.dynamic_shared = bytes;
+        }
+        self
+    }
+
+    /// Fills a new device; gives the launches, and the addresses of the buffers.
+    pub fn prepare(&self, machine: &mut Machine) -> Result<(Vec<Launch>, Vec<u64>), Error> {
+        let mut addresses = Vec::new();
+        for buffer in &self.buffers {
+            let address = machine.alloc(buffer.bytes, ALIGNMENT)?;
+            if let Some(initial) = &buffer.initial {
+                machine.write(address, initial)?;
+            }
+            addresses.push(address);
+        }
+        let mut launches = Vec::new();
+        for prepared in &self.launches {
+            let mut launch = prepared.launch.clone();
+            for parameter in &prepared.parameters {
+                launch.params.push(parameter.value(machine, &addresses)?);
+            }
+            launches.push(launch);
+        }
+        Ok((launches, addresses))
+    }
+}
+
+impl Prepared {
+    fn new(
+        spec: &Spec,
+        launch: &spec::Launch,
+        buffers: &[Contents],
+        module: &Module,
+        kernel: &str,
+    ) -> Result<Prepared, SpecError> {
+        let kernel = launch.kernel.as_ref().map_or(kernel, |kernel| kernel.get_ref());
         let entry = module.function(kernel).filter(|f| f.kind == FunctionKind::Entry);
         let declared: &[Param] = entry.map_or(&[], |entry| &entry.params);
-        if declared.len() != spec.arguments.len() {
-            let (wanted, given) = (declared.len(), spec.arguments.len());
-            let span = spec.arguments.last().map_or(0..0, Spanned::span);
+        let arguments = &launch.arguments;
+        if declared.len() != arguments.len() {
+            let (wanted, given) = (declared.len(), arguments.len());
+            let named = || launch.kernel.as_ref().map_or(0..0, Spanned::span);
+            let span = arguments.last().map_or_else(named, Spanned::span);
             let list: Vec<String> = declared.iter().map(shown).collect();
             return Err(SpecError::new(
                 span,
@@ -109,8 +172,8 @@ impl Setup {
             ));
         }
         let mut parameters = Vec::new();
-        for (argument, declared) in spec.arguments.iter().zip(declared) {
-            let given = Given { spec, buffers: &buffers, span: argument.span() };
+        for (argument, declared) in arguments.iter().zip(declared) {
+            let given = Given { spec, buffers, span: argument.span() };
             let by_address = declared.bytes == 8;
             let parameter = given.parameter(argument.get_ref(), by_address)?;
             let given = parameter.bytes() as u64;
@@ -125,45 +188,21 @@ impl Setup {
         }
         let launch = Launch {
             kernel: kernel.to_owned(),
-            grid: spec.grid.get_ref().get(),
-            block: spec.block.get_ref().get(),
-            cluster: spec.cluster.as_ref().map_or([0; 3], |cluster| cluster.get_ref().get()),
-            dynamic_shared: spec.shared.as_ref().map_or(0, |shared| *shared.get_ref()),
+            grid: launch.grid.get_ref().get(),
+            block: launch.block.get_ref().get(),
+            cluster: launch.cluster.as_ref().map_or([0; 3], |cluster| cluster.get_ref().get()),
+            dynamic_shared: launch.shared.as_ref().map_or(0, |shared| *shared.get_ref()),
             params: Vec::new(),
-            dependent: false,
+            dependent: launch.dependent.as_ref().is_some_and(|dependent| *dependent.get_ref()),
         };
-        let steps = spec.steps.as_ref().map(|steps| *steps.get_ref());
-        Ok(Setup { launch, steps, buffers, parameters })
-    }
-
-    /// With this many bytes of dynamic shared memory instead of those that the description says.
-    pub fn with_shared(mut self, bytes: u32) -> Setup {
-        self.launch.dynamic_shared = bytes;
-        self
-    }
-
-    /// Fills a new device; gives the launch, and the addresses of the buffers.
-    pub fn prepare(&self, machine: &mut Machine) -> Result<(Launch, Vec<u64>), Error> {
-        let mut addresses = Vec::new();
-        for buffer in &self.buffers {
-            let address = machine.alloc(buffer.bytes, ALIGNMENT)?;
-            if let Some(initial) = &buffer.initial {
-                machine.write(address, initial)?;
-            }
-            addresses.push(address);
-        }
-        let mut launch = self.launch.clone();
-        for parameter in &self.parameters {
-            launch.params.push(parameter.value(machine, &addresses)?);
-        }
-        Ok((launch, addresses))
+        Ok(Prepared { launch, parameters })
     }
 }
 
 /// Refuses a grid that no run could get through.
-fn bounded(spec: &Spec) -> Result<(), SpecError> {
-    let wrong = |problem, help| Err(SpecError::new(spec.grid.span(), problem, help));
-    let (ctas, threads) = (spec.grid.get_ref().volume(), spec.block.get_ref().volume());
+fn bounded(spec: &Spec, launch: &spec::Launch) -> Result<(), SpecError> {
+    let wrong = |problem, help| Err(SpecError::new(launch.grid.span(), problem, help));
+    let (ctas, threads) = (launch.grid.get_ref().volume(), launch.block.get_ref().volume());
     if ctas > CTAS {
         return wrong(
             format!("the grid has {ctas} CTAs"),

@@ -35,6 +35,23 @@
 //! swizzle = "128b"
 //! ```
 //!
+//! Several launches, one behind the other on the same buffers, each have a table instead of the keys above:
+//!
+//! ```toml
+//! [[launch]]
+//! kernel = "produce"
+//! grid = 4
+//! block = 128
+//! arguments = [{ pointer = "out" }]
+//!
+//! [[launch]]
+//! kernel = "consume"
+//! dependent = true              # may begin before the launch before it has ended
+//! grid = 4
+//! block = 128
+//! arguments = [{ pointer = "out" }]
+//! ```
+//!
 //! [`Spec::parse`] knows the language and what can be said about a description alone; what a kernel
 //! asks of it is in `setup`. Every error has its place in the file.
 
@@ -53,6 +70,9 @@ pub mod tensor_map;
 
 /// Bytes that all buffers of a launch may have together: every schedule that runs has its own.
 pub const MEMORY: u64 = 1 << 30;
+
+/// Launches of a description at most.
+const LAUNCHES: usize = 1000;
 
 /// Most shared memory of a CTA.
 const MAX_SHARED: u32 = 227 << 10;
@@ -114,10 +134,27 @@ fn said(message: &str) -> String {
     }
 }
 
+/// What is launched, with which memory.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// One behind the other, at least one.
+    pub launches: Vec<Launch>,
+    /// Thread-instructions after which each launch is ended.
+    pub steps: Option<Spanned<u64>>,
+    /// By name.
+    pub buffers: BTreeMap<String, Spanned<Buffer>>,
+    /// By name.
+    pub tensor_maps: BTreeMap<String, Spanned<TensorMap>>,
+}
+
 /// A launch.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Spec {
+pub struct Launch {
+    /// The kernel; left out: that of the command line, or the only one.
+    pub kernel: Option<Spanned<String>>,
+    /// It may begin before the launch before it has ended.
+    pub dependent: Option<Spanned<bool>>,
     /// CTAs.
     pub grid: Spanned<Extent>,
     /// Threads of a CTA.
@@ -126,17 +163,80 @@ pub struct Spec {
     pub cluster: Option<Spanned<Extent>>,
     /// Bytes of dynamic shared memory.
     pub shared: Option<Spanned<u32>>,
-    /// Thread-instructions of a run.
-    pub steps: Option<Spanned<u64>>,
     /// In the order of the kernel's parameters.
     #[serde(default)]
     pub arguments: Vec<Spanned<Argument>>,
-    /// By name.
+}
+
+/// The keys of a description. Those of a launch stand at its top, or in a table for each of several launches.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    grid: Option<Spanned<Extent>>,
+    block: Option<Spanned<Extent>>,
+    cluster: Option<Spanned<Extent>>,
+    shared: Option<Spanned<u32>>,
+    steps: Option<Spanned<u64>>,
+    arguments: Option<Spanned<Vec<Spanned<Argument>>>>,
+    launch: Option<Spanned<Vec<Launch>>>,
     #[serde(default, rename = "buffer")]
-    pub buffers: BTreeMap<String, Spanned<Buffer>>,
-    /// By name.
+    buffers: BTreeMap<String, Spanned<Buffer>>,
     #[serde(default, rename = "tensor_map")]
-    pub tensor_maps: BTreeMap<String, Spanned<TensorMap>>,
+    tensor_maps: BTreeMap<String, Spanned<TensorMap>>,
+}
+
+impl Keys {
+    fn launches(&self) -> Result<Vec<Launch>, SpecError> {
+        let Some(several) = &self.launch else {
+            let missing = |key: &str| {
+                let problem = format!("missing field `{key}`");
+                SpecError::new(
+                    0..0,
+                    problem,
+                    "add it, or a table [[launch]] that has it for each launch",
+                )
+            };
+            return Ok(vec![Launch {
+                kernel: None,
+                dependent: None,
+                grid: self.grid.clone().ok_or_else(|| missing("grid"))?,
+                block: self.block.clone().ok_or_else(|| missing("block"))?,
+                cluster: self.cluster.clone(),
+                shared: self.shared.clone(),
+                arguments: self.arguments.clone().map_or_else(Vec::new, Spanned::into_inner),
+            }]);
+        };
+        let spans = [
+            ("grid", self.grid.as_ref().map(Spanned::span)),
+            ("block", self.block.as_ref().map(Spanned::span)),
+            ("cluster", self.cluster.as_ref().map(Spanned::span)),
+            ("shared", self.shared.as_ref().map(Spanned::span)),
+            ("arguments", self.arguments.as_ref().map(Spanned::span)),
+        ];
+        if let Some((key, Some(span))) = spans.into_iter().find(|(_, span)| span.is_some()) {
+            return Err(SpecError::new(
+                span,
+                format!("`{key}` stands outside of the launches"),
+                "put it into the table [[launch]] that it belongs to",
+            ));
+        }
+        let launches = several.get_ref();
+        if launches.is_empty() || launches.len() > LAUNCHES {
+            return Err(SpecError::new(
+                several.span(),
+                format!("{} launches", launches.len()),
+                format!("give 1 to {LAUNCHES} of them"),
+            ));
+        }
+        if let Some(dependent) = launches[0].dependent.as_ref().filter(|d| *d.get_ref()) {
+            return Err(SpecError::new(
+                dependent.span(),
+                "the first launch is dependent, and nothing is launched before it",
+                "leave `dependent` out, or put the launch that it depends on before it",
+            ));
+        }
+        Ok(launches.clone())
+    }
 }
 
 /// In all three directions; what is not given is 1.
@@ -305,21 +405,7 @@ pub enum Word {
     None,
 }
 
-impl Spec {
-    /// Reads a description.
-    pub fn parse(text: &str) -> Result<Spec, SpecError> {
-        let spec: Spec = toml::from_str(text).map_err(|error| {
-            let span = error.span().unwrap_or(0..0);
-            SpecError::new(
-                span,
-                said(error.message()),
-                "docs/emulator.md describes the keys and their values",
-            )
-        })?;
-        spec.check()?;
-        Ok(spec)
-    }
-
+impl Launch {
     fn check(&self) -> Result<(), SpecError> {
         let extent = |given: &Spanned<Extent>, what, most: u128, limits: [u32; 3]| {
             let of = given.get_ref();
@@ -365,6 +451,30 @@ impl Spec {
                 format!("a CTA has at most {MAX_SHARED}"),
             ));
         }
+        Ok(())
+    }
+}
+
+impl Spec {
+    /// Reads a description.
+    pub fn parse(text: &str) -> Result<Spec, SpecError> {
+        let keys: Keys = toml::from_str(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            SpecError::new(
+                span,
+                said(error.message()),
+                "docs/emulator.md describes the keys and their values",
+            )
+        })?;
+        let launches = keys.launches()?;
+        let Keys { steps, buffers, tensor_maps, .. } = keys;
+        let spec = Spec { launches, steps, buffers, tensor_maps };
+        spec.launches.iter().try_for_each(Launch::check)?;
+        spec.check()?;
+        Ok(spec)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
         if let Some(steps) = self.steps.as_ref().filter(|s| *s.get_ref() == 0) {
             return Err(SpecError::new(
                 steps.span(),
@@ -397,9 +507,8 @@ impl Spec {
             // Any address with the largest alignment shows what is wrong with the rest.
             map.get_ref().desc((1 << 36) + offset).map_err(|error| error.at(map))?;
         }
-        self.arguments
-            .iter()
-            .try_for_each(|argument| self.named(argument.get_ref(), &argument.span()))
+        let mut arguments = self.launches.iter().flat_map(|launch| &launch.arguments);
+        arguments.try_for_each(|argument| self.named(argument.get_ref(), &argument.span()))
     }
 
     /// Whether what an argument names is there.

@@ -50,10 +50,11 @@ pub(in crate::detect) struct Pages {
 }
 
 impl Pages {
-    /// What was written.
-    pub fn written(self) -> Written {
-        let page = |page: Page| Some(Box::new(page.writes.0?.map(|write| write.bytes())));
-        Written(self.pages.into_iter().map(page).collect())
+    /// The last write and the last read of a cell.
+    pub fn last(&self, at: usize) -> (Option<Entry>, Option<Entry>) {
+        let Some(page) = self.pages.get(at / PAGE) else { return (None, None) };
+        let some = |entry: Entry| entry.is_some().then_some(entry);
+        (some(page.writes.get(at % PAGE)), some(page.reads.get(at % PAGE)))
     }
 
     /// Frees sets that no cell has any more, if there are many.
@@ -123,20 +124,6 @@ impl Pages {
     }
 }
 
-/// The bytes of global memory that a launch has written, four bits for a cell.
-#[derive(Debug)]
-pub(crate) struct Written(Vec<Option<Box<[u8; PAGE]>>>);
-
-impl Written {
-    /// Whether any of these bytes was.
-    pub fn overlaps(&self, offset: usize, bytes: usize) -> bool {
-        cells_of(offset, bytes).any(|(at, mask)| {
-            let page = self.0.get(at / PAGE).and_then(|page| page.as_ref());
-            page.is_some_and(|masks| masks[at % PAGE] & mask != 0)
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Without, entry};
@@ -165,7 +152,10 @@ mod tests {
         assert!(!touch(&mut pages, output, 6, false, 5));
         assert_eq!(parts(&pages, output), (true, true, true));
         assert!(touch(&mut pages, output, 7, true, 5));
-        let written = pages.written();
-        assert!(written.overlaps(4 * input, 1) && !written.overlaps(4 * input + 4, 4));
+        let who = |entry: Option<Entry>| entry.map(|entry| entry.stamp.id);
+        let (write, read) = pages.last(input);
+        assert_eq!((who(write), who(read)), (Some(4), None));
+        assert_eq!(pages.last(input + 1), (None, None));
+        assert_eq!(pages.last(9 * PAGE), (None, None));
     }
 }

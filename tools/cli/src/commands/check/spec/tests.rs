@@ -52,7 +52,7 @@ im2col = { lower = [-1, -1], upper = [-1, -1], channels = 4, pixels = 16 }
 #[test]
 fn every_key_is_read() {
     let spec = Spec::parse(GOOD).unwrap_or_else(|e| panic!("{e:?}"));
-    assert_eq!(spec.arguments.len(), 18);
+    assert_eq!(spec.launches[0].arguments.len(), 18);
     let tiles = spec.tensor_maps["tiles"].get_ref().desc(1 << 20).expect("a map");
     assert_eq!((tiles.swizzle, tiles.oob_fill), (Swizzle::B128, OobFill::Nan));
     assert_eq!((tiles.element_strides[1], tiles.l2_promotion), (2, L2Promotion::B256));
@@ -67,7 +67,7 @@ fn what_an_extent_leaves_out_is_one() {
         let text = GOOD.replace("grid = [4, 1, 1]", &format!("grid = {given}"));
         let text = text.replace("cluster = 2\n", "");
         let spec = Spec::parse(&text).unwrap_or_else(|e| panic!("{e:?}"));
-        assert_eq!(spec.grid.get_ref().get(), extent);
+        assert_eq!(spec.launches[0].grid.get_ref().get(), extent);
     }
 }
 
@@ -157,4 +157,63 @@ fn what_has_no_meaning_is_refused() {
     refused("strides = [128]", "strides = [100]", (31, 11), "a multiple of 16");
     refused("dims = [32, 32]", "offset = 4\ndims = [32, 32]", (30, 10), "not a multiple of 16");
     refused("element_strides = [1, 2]", "element_strides = [1]", (33, 19), "1 element_strides");
+}
+
+const THREE: &str = r#"
+steps = 1000
+[[launch]]
+kernel = "fill"
+grid = 2
+block = 32
+arguments = [{ pointer = "data" }]
+[[launch]]
+kernel = "scale"
+dependent = true
+grid = 1
+block = [8, 8]
+shared = 64
+[[launch]]
+grid = 1
+block = 1
+dependent = false
+[buffer.data]
+type = "u32"
+elements = 64
+"#;
+
+#[test]
+fn launches_stand_one_behind_the_other() {
+    let spec = Spec::parse(THREE).unwrap_or_else(|e| panic!("{e:?}"));
+    let of = |launch: &Launch| {
+        let kernel = launch.kernel.as_ref().map(|kernel| kernel.get_ref().clone());
+        (
+            kernel,
+            launch.dependent.as_ref().is_some_and(|d| *d.get_ref()),
+            launch.block.get_ref().get(),
+        )
+    };
+    let all: Vec<_> = spec.launches.iter().map(of).collect();
+    assert_eq!(all[0], (Some("fill".into()), false, [32, 1, 1]));
+    assert_eq!(all[1], (Some("scale".into()), true, [8, 8, 1]));
+    assert_eq!(all[2], (None, false, [1, 1, 1]));
+}
+
+#[test]
+fn launches_that_make_no_sense_are_refused() {
+    let refused = |from: &str, to: &str, place: (usize, usize), words: &str| {
+        assert!(THREE.contains(from), "{from}");
+        let text = THREE.replacen(from, to, 1);
+        let error = Spec::parse(&text).expect_err("a description that is wrong");
+        assert_eq!(error.place(&text), place, "{error:?}");
+        let all = format!("{}; {}", error.problem, error.help);
+        assert!(all.contains(words), "{all}");
+    };
+    refused("steps = 1000", "grid = 4", (2, 8), "`grid` stands outside of the launches");
+    refused("steps = 1000", "arguments = []", (2, 13), "`arguments` stands outside");
+    refused("block = 32\n", "", (3, 1), "missing field `block`");
+    refused("kernel = \"fill\"", "dependent = true", (4, 13), "nothing is launched before it");
+    refused("pointer = \"data\"", "pointer = \"date\"", (7, 14), "no buffer is called `date`");
+    refused("grid = 1\nblock = [8, 8]", "grid = 0\nblock = 8", (11, 8), "has a zero");
+    refused("dependent = true", "dependend = true", (10, 1), "unknown field `dependend`");
+    refused("[[launch]]\nkernel = \"fill\"", "[launch]\nkernel = \"fill\"", (3, 1), "");
 }
