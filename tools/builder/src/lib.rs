@@ -43,6 +43,7 @@ mod testing;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};
+pub use cargo::compiler_errors;
 pub use builder::{Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas};
 pub use check::{Finding, Note, Severity, lint};
 pub use environment::Environment;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use baton_campaign::Campaign;
 use similar::TextDiff;
@@ -39,12 +40,21 @@ impl Tally {
     }
 }
 
+/// How many ended how.
+pub fn ends(outcomes: &[Outcome]) -> BTreeMap<&'static str, u64> {
+    let mut ends = BTreeMap::new();
+    for outcome in outcomes {
+        *ends.entry(outcome.end.word()).or_default() += 1;
+    }
+    ends
+}
+
 /// Runs the programs of a campaign; `tell` hears of each batch.
 pub fn run(
     workshop: &Workshop,
     campaign: &Campaign,
-    cases: std::ops::Range<u64>,
-    mut tell: impl FnMut(&[Outcome]),
+    cases: Range<u64>,
+    mut tell: impl FnMut(Range<u64>, &[Outcome]) -> Result<()>,
 ) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut first = cases.start;
@@ -53,7 +63,7 @@ pub fn run(
         let numbers = (first..last).map(|case| Number { seed: campaign.seed(), case });
         crate::batch::clear(&workshop.folder);
         let outcomes = workshop.run(workshop.programs(numbers), campaign)?;
-        tell(&outcomes);
+        tell(first..last, &outcomes)?;
         outcomes.into_iter().for_each(|outcome| tally.add(outcome));
         first = last;
     }

@@ -1,6 +1,7 @@
 //! How a program ends: what its schedules on the emulator come to.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -133,6 +134,16 @@ pub type Values = Vec<Vec<u8>>;
 impl Subject<'_> {
     /// Runs this many schedules; gives the end and the values of the first.
     pub fn run(&self, schedules: u64) -> (End, Values) {
+        // Whatever the machine is given, it is to say what is wrong with it. The next program gets a machine of its own.
+        let run = AssertUnwindSafe(|| self.run_all(schedules));
+        std::panic::catch_unwind(run).unwrap_or_else(|panic| {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+            (self.wrong("panic", 0, format!("the emulator panics: {said}")), Values::new())
+        })
+    }
+
+    fn run_all(&self, schedules: u64) -> (End, Values) {
         let case = match self.case() {
             Ok(case) => case,
             Err(problem) => return (self.wrong("launch", 0, problem), Values::new()),

@@ -94,7 +94,7 @@ fn rules(name: &str, kernel: &str, library: &Path) -> Vec<String> {
     let mut workshop = Workshop::with(name, library.to_owned()).unwrap().only(&[kernel]);
     workshop.target = root().join("target/programs/holes/check");
     let campaign = Campaign::new(&format!("{kernel} with holes"), PROGRAMS, PROGRAMS);
-    let tally = run(&workshop, &campaign, 0..PROGRAMS, |_| {}).unwrap();
+    let tally = run(&workshop, &campaign, 0..PROGRAMS, |_, _| Ok(())).unwrap();
     let rule = |outcome: &Outcome| match &outcome.end {
         End::Wrong(wrong) => wrong.rule.clone(),
         other => panic!("{other}"),

@@ -12,7 +12,7 @@ const ALL: u64 = 20_000;
 fn whatever_the_compiler_takes_ends_as_it_may() {
     let workshop = Workshop::new("campaign").unwrap();
     let campaign = Campaign::new("generated programs", SAMPLE, ALL);
-    let tally = run(&workshop, &campaign, 0..campaign.cases(), |_| {}).unwrap();
+    let tally = run(&workshop, &campaign, 0..campaign.cases(), |_, _| Ok(())).unwrap();
     println!("{}", tally.line());
     let count = |word| tally.ends.get(word).copied().unwrap_or_default();
     // A generator that makes nothing that runs would find nothing.
