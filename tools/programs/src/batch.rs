@@ -5,6 +5,7 @@
 //! its neighbours. A crate that fails and names no module is taken apart: each half is a crate of its own, down to the program
 //! that fails alone.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,10 +17,11 @@ use baton_emulator::Program as Module;
 use baton_ptx::lines::LineTable;
 
 use crate::errors::{self, Errors};
-use crate::judge::{End, Subject, Values, Wrong};
-use crate::program::{Material, Number, Program, made};
+use crate::insert::Found;
+use crate::judge::{End, Subject, Values, Wrong, kept};
+use crate::program::{Keeps, Material, Number, Program, Source, made};
 use crate::seed::Seed;
-use crate::{Error, Result, read, root, shadow, statics, write};
+use crate::{Error, Result, read, root, shadow, statics, table, write};
 
 /// Times that a program is repaired.
 const REPAIRS: usize = 8;
@@ -33,10 +35,14 @@ pub struct Workshop {
     pub folder: PathBuf,
     /// Where cargo checks it.
     pub target: PathBuf,
+    /// Where it is built for the device.
+    pub device: PathBuf,
     /// What programs are made of.
     pub material: Material,
     /// Schedules for each program.
     pub schedules: u64,
+    /// What the kernels leave that have run, by their names.
+    references: RefCell<BTreeMap<String, Values>>,
 }
 
 /// What became of a program.
@@ -57,6 +63,7 @@ struct Candidate {
     program: Program,
     text: String,
     notes: Vec<String>,
+    keeps: Keeps,
     repairs: usize,
     end: Option<End>,
 }
@@ -109,11 +116,16 @@ impl Workshop {
         let target = root.join("target/programs");
         let material = Material {
             seeds: crate::seed::load(&root)?,
-            statics: statics::find(&library)?,
+            found: Found {
+                statics: statics::find(&library)?,
+                moves: table::find(&library)?.moves,
+            },
             vocabulary: shadow::vocabulary(&library)?,
         };
         let folder = target.join(name);
-        Ok(Self { library, folder, target: target.join("check"), material, schedules: 6 })
+        let (target, references) = (target.join("check"), RefCell::default());
+        let device = root.join("target/baton-device");
+        Ok(Self { library, folder, target, device, material, schedules: 6, references })
     }
 
     /// Only programs of these kernels.
@@ -138,14 +150,15 @@ impl Workshop {
     pub fn run(&self, programs: Vec<Program>, campaign: &Campaign) -> Result<Vec<Outcome>> {
         let mut candidates: Vec<Candidate> =
             programs.into_iter().map(|program| self.candidate(program)).collect();
-        // What the kernels of programs with names in the way compute.
+        // What the kernels compute of programs that are to compute the same.
         let given = candidates.len();
-        let shadowed: BTreeSet<usize> = candidates
+        let compared: BTreeSet<usize> = candidates
             .iter()
-            .filter(|candidate| candidate.program.shadow.is_some())
+            .filter(|candidate| candidate.program.is_compared())
             .map(|candidate| candidate.program.seed)
+            .filter(|seed| !self.references.borrow().contains_key(&self.material.seeds[*seed].name))
             .collect();
-        for seed in shadowed {
+        for seed in compared {
             let number = Number { seed: 0, case: seed as u64 };
             candidates.push(self.candidate(Program::unedited(number, seed)));
         }
@@ -164,8 +177,8 @@ impl Workshop {
     }
 
     fn candidate(&self, program: Program) -> Candidate {
-        let source = program.source(&self.material);
-        Candidate { program, text: source.text, notes: source.notes, repairs: 0, end: None }
+        let Source { text, notes, keeps } = program.source(&self.material);
+        Candidate { program, text, notes, keeps, repairs: 0, end: None }
     }
 
     fn module(&self, name: &str) -> PathBuf {
@@ -257,7 +270,7 @@ impl Workshop {
             .ptxas(Ptxas::Off)
             .faults(Faults::Collect)
             .out_dir(self.folder.join("out"))
-            .target_dir(root().join("target/baton-device"))
+            .target_dir(&self.device)
             .environment(environment());
         let output = match builder.build() {
             Ok(output) => output,
@@ -286,7 +299,7 @@ impl Workshop {
                 built.push(Built { candidate: at, module: Arc::clone(&module), shared });
             } else {
                 let findings = kernel.findings.iter().map(ToString::to_string).collect();
-                candidates[at].end = Some(End::Refused(findings));
+                candidates[at].end = Some(kept(candidates[at].keeps, End::Refused(findings)));
             }
         }
         Ok(Attempt::Built(built))
@@ -332,24 +345,31 @@ impl Workshop {
         built: Vec<Built>,
         campaign: &Campaign,
     ) {
-        let mut references: BTreeMap<usize, Values> = BTreeMap::new();
         let (plain, built): (Vec<_>, Vec<_>) =
             built.into_iter().partition(|built| built.candidate >= given);
-        for built in plain {
-            let candidate = &candidates[built.candidate];
-            let seed = &self.material.seeds[candidate.program.seed];
-            let (end, values) = candidate.subject(&built, seed).run(self.schedules);
+        let schedules = self.schedules;
+        let subjects: Vec<Subject<'_>> = plain
+            .iter()
+            .map(|built| {
+                let candidate = &candidates[built.candidate];
+                candidate.subject(built, &self.material.seeds[candidate.program.seed])
+            })
+            .collect();
+        let ends = campaign.each(&subjects, |subject| subject.run(schedules));
+        for (built, (end, values)) in plain.iter().zip(ends) {
+            let candidate = &mut candidates[built.candidate];
             if end == End::Silent {
-                references.insert(candidate.program.seed, values);
+                let name = self.material.seeds[candidate.program.seed].name.clone();
+                self.references.borrow_mut().insert(name, values);
             }
-            candidates[built.candidate].end = Some(end);
+            candidate.end = Some(end);
         }
         // A kernel of the repository that is not silent is to blame for what would be compared with it.
         let (programs, kernels) = candidates.split_at_mut(given);
         for kernel in kernels.iter().filter(|kernel| kernel.end != Some(End::Silent)) {
             let mut compared = programs.iter_mut().filter(|program| {
                 program.end.is_none()
-                    && program.program.shadow.is_some()
+                    && program.program.is_compared()
                     && program.program.seed == kernel.program.seed
             });
             if let Some(first) = compared.next() {
@@ -358,19 +378,20 @@ impl Workshop {
         }
         let built: Vec<Built> =
             built.into_iter().filter(|built| candidates[built.candidate].end.is_none()).collect();
+        let references = self.references.borrow();
         let subjects: Vec<Subject<'_>> = built
             .iter()
             .map(|built| {
                 let candidate = &candidates[built.candidate];
                 let program = &candidate.program;
-                let mut subject = candidate.subject(built, &self.material.seeds[program.seed]);
-                if program.shadow.is_some() {
-                    subject.expected = references.get(&program.seed).map(Vec::as_slice);
+                let seed = &self.material.seeds[program.seed];
+                let mut subject = candidate.subject(built, seed);
+                if program.is_compared() {
+                    subject.expected = references.get(&seed.name).map(Vec::as_slice);
                 }
                 subject
             })
             .collect();
-        let schedules = self.schedules;
         let ends = campaign.each(&subjects, |subject| subject.run(schedules).0);
         for (built, end) in built.into_iter().zip(ends) {
             candidates[built.candidate].end = Some(end);
@@ -382,7 +403,8 @@ impl Candidate {
     fn subject<'a>(&'a self, built: &'a Built, seed: &'a Seed) -> Subject<'a> {
         let (kernel, launch) = (self.program.number.name(), &seed.launch);
         let Built { module, shared, .. } = built;
-        Subject { module, kernel, shared: *shared, launch, text: &self.text, expected: None }
+        let (shared, keeps) = (*shared, self.keeps);
+        Subject { module, kernel, shared, launch, text: &self.text, expected: None, keeps }
     }
 
     /// How a program ends whose kernel has ended so, unedited.
@@ -407,4 +429,45 @@ fn environment() -> Environment {
 pub fn clear(folder: &Path) {
     // What is left is written over.
     let _ = std::fs::remove_dir_all(folder.join("src"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A constant of the library that fails for the types of one program is told where the library asks for it, and names no
+    /// program: the others run all the same.
+    #[test]
+    fn what_fails_when_code_is_made_ends_one_program() {
+        let workshop = Workshop::new("unnamed").unwrap().only(&["reads", "fragments", "unequal"]);
+        let mut candidates: Vec<Candidate> =
+            workshop.kernels().into_iter().map(|program| workshop.candidate(program)).collect();
+        let failing = candidates.iter_mut().find(|c| c.text.contains("Fragment::<bf16, _, 4>")).unwrap();
+        failing.text = failing.text.replace("Fragment::<bf16, _, 4>", "Fragment::<bf16, _, 5>");
+        let set: Vec<usize> = (0..candidates.len()).collect();
+        // So it does not name anybody.
+        let attempt = workshop.attempt(&mut candidates, &set).unwrap();
+        assert!(matches!(attempt, Attempt::Unnamed(failure) if failure.text.contains("D14")));
+        let mut built = Vec::new();
+        workshop.settle(&mut candidates, set, &mut built).unwrap();
+        assert_eq!(built.len(), 2);
+        let given = candidates.len();
+        workshop.judge(&mut candidates, given, built, &Campaign::new("one that fails", 3, 3));
+        for candidate in &candidates {
+            match &candidate.end {
+                Some(End::NotCompiled(why)) if candidate.text.contains("_, 5>") => {
+                    assert!(why.starts_with("E0080: ") && why.contains("rule D14"), "{why}");
+                }
+                end => assert_eq!(*end, Some(End::Silent)),
+            }
+        }
+    }
+
+    #[test]
+    fn what_fails_without_an_error_of_the_compiler_is_a_finding() {
+        let failure = |error| Failure { error, text: "rustc was killed".into() };
+        assert!(matches!(failure(None).end(), End::Wrong(wrong) if wrong.rule == "unbuilt"));
+        let error = "E0080: evaluation panicked".to_owned();
+        assert_eq!(failure(Some(error.clone())).end(), End::NotCompiled(error));
+    }
 }

@@ -12,10 +12,11 @@
 //! ```
 //!
 //! - [`seed`]: the kernels, what their variables are, and how they are launched;
-//! - [`moves`]: what may be called on a value of which kind;
+//! - [`moves`]: what may be called on a value of which kind; [`table`]: all else that the library has;
 //! - [`walk`]: the statements of a kernel, with what is in scope there;
 //! - [`statics`]: functions that would make something out of nothing;
-//! - [`insert`]: statements made of moves; [`balance`]: those on both ends of a ring; [`edit`]: all other edits; [`shadow`]: names in the way of the macros;
+//! - [`insert`]: statements made of moves; [`balance`]: those on both ends of a ring; [`edit`]: all other edits;
+//! - [`shadow`]: names in the way of the macros; [`neutral`]: edits that cannot change the result;
 //! - [`program`]: program `i`, which follows from a seed and `i` alone;
 //! - [`batch`]: what becomes of many programs at once; [`errors`]: what the compiler says of each; [`judge`]: what the emulator says; [`limits`]: what is known;
 //! - [`campaign`]: many programs; [`journal`]: what a long one leaves behind; [`shrink`]: fewer edits that show the same.
@@ -34,11 +35,13 @@ pub mod journal;
 pub mod judge;
 pub mod limits;
 pub mod moves;
+pub mod neutral;
 pub mod program;
 pub mod seed;
 pub mod shadow;
 pub mod shrink;
 pub mod statics;
+pub mod table;
 pub mod walk;
 
 /// Why programs cannot be made or run.

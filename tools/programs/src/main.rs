@@ -94,9 +94,12 @@ fn run(command: Command) -> Result<bool> {
             Ok(outcomes.iter().all(|outcome| outcome.end == End::Silent))
         }
         Command::Run { count, first, resume, only, list } => {
-            let mut workshop = Workshop::new("run")?;
+            let folder = root().join("target/programs/campaign");
+            let mut workshop = Workshop::new("campaign/crate")?;
+            // Cargo locks its folders, and a long campaign is to be in nobody's way.
+            (workshop.target, workshop.device) = (folder.join("check"), folder.join("device"));
             let campaign = Campaign::new("generated programs", count, count);
-            let journal = Journal::new(&root().join("target/programs/campaign"), campaign.seed());
+            let journal = Journal::new(&folder, campaign.seed());
             let kept = only.is_empty();
             if !kept {
                 let names: Vec<&str> = only.iter().map(String::as_str).collect();
