@@ -22,7 +22,7 @@ use crate::token::SingleThread;
 /// use baton::prelude::*;
 /// use baton::protocol::Queue;
 ///
-/// /// Each CTA takes a number and gives two back, until none is left.
+/// /// Each CTA takes a number and gives its half back, until it finds none.
 /// #[baton::kernel(threads = 32)]
 /// fn halve(cta: Cta<'_, NoShared, 32>, work: Queue<u32>) -> Exit<'_> {
 ///     let block = cta.index().x;

@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::Arc;
 
 use baton_builder::{Arch, Builder, Environment, Faults, Ptxas};
@@ -78,6 +78,8 @@ struct Built {
 
 /// What came of a set of programs.
 enum Attempt {
+    /// The compiler takes them all.
+    Taken,
     /// The kernels that the builder has no finding about.
     Built(Vec<Built>),
     /// Errors of some of the programs.
@@ -215,27 +217,50 @@ impl Workshop {
         mut set: Vec<usize>,
         built: &mut Vec<Built>,
     ) -> Result<()> {
+        // Those that the compiler has not been heard to take.
+        let mut doubtful = set.clone();
         loop {
-            set.retain(|&at| candidates[at].end.is_none());
-            if set.is_empty() {
-                return Ok(());
-            }
-            match self.attempt(candidates, &set)? {
+            let under_way = |at: &usize| candidates[*at].end.is_none();
+            set.retain(under_way);
+            doubtful.retain(under_way);
+            let attempt = match doubtful.is_empty() {
+                true if set.is_empty() => return Ok(()),
+                true => self.build(candidates, &set)?,
+                false => self.check(candidates, &doubtful)?,
+            };
+            match attempt {
+                Attempt::Taken => doubtful.clear(),
                 Attempt::Built(kernels) => {
                     built.extend(kernels);
                     return Ok(());
                 }
                 Attempt::Errors(errors) => {
-                    for &at in &set {
-                        if let Some(errors) = errors.get(&candidates[at].program.number.name()) {
-                            self.repair(&mut candidates[at], errors);
+                    // Behind an error of syntax nobody is looked at. Whoever has none is done, but for what the build finds.
+                    let early = errors.values().any(|errors| errors.early);
+                    let from = if doubtful.is_empty() { &set } else { &doubtful };
+                    let mut again = Vec::new();
+                    for &at in from {
+                        match errors.get(&candidates[at].program.number.name()) {
+                            Some(errors) => {
+                                self.repair(&mut candidates[at], errors);
+                                again.push(at);
+                            }
+                            None if early => again.push(at),
+                            None => {}
                         }
                     }
+                    doubtful = again;
                 }
                 Attempt::Unnamed(failure) => {
-                    if let [alone] = set[..] {
+                    // Without any program it is not theirs.
+                    if !matches!(self.check(candidates, &[])?, Attempt::Taken) {
+                        let (path, problem) = (self.folder.clone(), failure.text);
+                        return Err(Error::Crate { path, problem });
+                    }
+                    let failed = if doubtful.is_empty() { &set } else { &doubtful };
+                    if let [alone] = failed[..] {
                         candidates[alone].end = Some(failure.end());
-                        return Ok(());
+                        continue;
                     }
                     let other = set.split_off(set.len() / 2);
                     self.settle(candidates, set, built)?;
@@ -245,26 +270,49 @@ impl Workshop {
         }
     }
 
-    /// One check of a set of programs and, if the compiler takes them all, their build.
-    fn attempt(&self, candidates: &mut [Candidate], set: &[usize]) -> Result<Attempt> {
+    /// The crate of a set of programs, and what becomes of it where it fails.
+    fn crate_of(
+        &self,
+        candidates: &[Candidate],
+        set: &[usize],
+    ) -> Result<impl Fn(&[serde_json::Value], String) -> Attempt + use<>> {
         self.write(candidates, set)?;
         let names: BTreeSet<String> =
             set.iter().map(|&at| candidates[at].program.number.name()).collect();
-        let failed = |messages: &[serde_json::Value], text: String| {
+        Ok(move |messages: &[serde_json::Value], text: String| {
             let errors = errors::by_module(messages, &names);
             if errors.is_empty() {
                 Attempt::Unnamed(Failure { error: messages.first().map(errors::told), text })
             } else {
                 Attempt::Errors(errors)
             }
-        };
-        let output = self.check()?;
-        let messages = baton_builder::compiler_errors(&String::from_utf8_lossy(&output.stdout));
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Ok(failed(&messages, text));
+        })
+    }
+
+    /// What the compiler says of the types of a set of programs.
+    fn check(&self, candidates: &[Candidate], set: &[usize]) -> Result<Attempt> {
+        let failed = self.crate_of(candidates, set)?;
+        let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .current_dir(&self.folder)
+            .args(["check", "--offline", "--message-format=json", "--target-dir"])
+            .arg(&self.target)
+            .env_remove("RUSTFLAGS")
+            .output()
+            .map_err(|source| Error::File {
+                action: "run cargo in",
+                path: self.folder.clone(),
+                source,
+            })?;
+        if output.status.success() {
+            return Ok(Attempt::Taken);
         }
-        // A constant that is wrong for the types of a program is seen when code is made, which `cargo check` does not.
+        let messages = baton_builder::compiler_errors(&String::from_utf8_lossy(&output.stdout));
+        Ok(failed(&messages, String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+
+    /// Builds a set of programs for the device. A constant that is wrong for the types of one is seen here, when code is made.
+    fn build(&self, candidates: &mut [Candidate], set: &[usize]) -> Result<Attempt> {
+        let failed = self.crate_of(candidates, set)?;
         let builder = Builder::new(&self.folder)
             .arch(Arch::Sm100a)
             .ptxas(Ptxas::Off)
@@ -324,17 +372,6 @@ impl Workshop {
         candidate.program.without.extend(doomed);
         let source = candidate.program.source(&self.material);
         (candidate.text, candidate.notes) = (source.text, source.notes);
-    }
-
-    /// What `cargo check` says of the crate.
-    fn check(&self) -> Result<Output> {
-        Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .current_dir(&self.folder)
-            .args(["check", "--offline", "--message-format=json", "--target-dir"])
-            .arg(&self.target)
-            .env_remove("RUSTFLAGS")
-            .output()
-            .map_err(|source| Error::File { action: "run cargo in", path: self.folder.clone(), source })
     }
 
     /// Runs what the builder takes.
@@ -445,8 +482,9 @@ mod tests {
         let failing = candidates.iter_mut().find(|c| c.text.contains("Fragment::<bf16, _, 4>")).unwrap();
         failing.text = failing.text.replace("Fragment::<bf16, _, 4>", "Fragment::<bf16, _, 5>");
         let set: Vec<usize> = (0..candidates.len()).collect();
-        // So it does not name anybody.
-        let attempt = workshop.attempt(&mut candidates, &set).unwrap();
+        // Its types are right, and what fails does not name anybody.
+        assert!(matches!(workshop.check(&candidates, &set).unwrap(), Attempt::Taken));
+        let attempt = workshop.build(&mut candidates, &set).unwrap();
         assert!(matches!(attempt, Attempt::Unnamed(failure) if failure.text.contains("D14")));
         let mut built = Vec::new();
         workshop.settle(&mut candidates, set, &mut built).unwrap();

@@ -65,6 +65,14 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// The generated crate cannot be checked even without a program.
+    #[error("the generated crate in {} cannot be checked: {problem}", path.display())]
+    Crate {
+        /// Its folder.
+        path: PathBuf,
+        /// What cargo says.
+        problem: String,
+    },
     /// The device build failed, and no program can be to blame: the machine is.
     #[error(transparent)]
     Build(#[from] baton_builder::Error),

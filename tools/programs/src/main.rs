@@ -1,12 +1,11 @@
 //! `cargo run --release -p baton-programs -- replay SEED:I`, or `run`.
 
 use std::process::ExitCode;
-use std::time::{Instant, SystemTime};
 
 use baton_campaign::Campaign;
 use baton_programs::batch::Workshop;
 use baton_programs::campaign::{self, report};
-use baton_programs::journal::{Batch, Journal};
+use baton_programs::journal::Journal;
 use baton_programs::judge::End;
 use baton_programs::program::Number;
 use baton_programs::shrink::shrink;
@@ -106,25 +105,21 @@ fn run(command: Command) -> Result<bool> {
                 workshop = workshop.only(&names);
             }
             let first = if resume { journal.next()? } else { first };
-            let mut start = Instant::now();
-            let tally = campaign::run(&workshop, &campaign, first..first + count, |cases, outcomes| {
+            let tally = campaign::run(&workshop, &campaign, first..first + count, |batch, outcomes| {
                 for outcome in outcomes {
+                    let end = outcome.end.to_string();
+                    let (number, notes) = (outcome.program.number, outcome.notes.join("; "));
                     if list {
-                        let end = outcome.end.to_string();
-                        let (number, notes) = (outcome.program.number, outcome.notes.join("; "));
                         println!("{number}: {} | {notes}", end.lines().next().unwrap_or_default());
-                    }
-                    if let End::Wrong(wrong) = &outcome.end {
-                        println!("{}: {}", outcome.program.number, wrong.rule);
-                        if kept {
-                            journal.finding(&report(&workshop, outcome))?;
-                        }
+                    } else if let End::Wrong(wrong) = &outcome.end {
+                        println!("{number}: {}", wrong.rule);
                     }
                 }
-                let (at, ends) = (SystemTime::now(), campaign::ends(outcomes));
-                let batch = Batch { at, cases, ends, took: start.elapsed() };
-                start = Instant::now();
-                println!("{}", if kept { journal.batch(&batch)? } else { journal.line(&batch) });
+                if kept {
+                    println!("{}", campaign::keep(&journal, &workshop, &batch, outcomes)?);
+                } else {
+                    println!("{}", journal.line(&batch));
+                }
                 Ok(())
             })?;
             println!("{}", tally.line());
