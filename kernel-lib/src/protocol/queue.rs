@@ -22,7 +22,7 @@ use crate::token::SingleThread;
 /// use baton::prelude::*;
 /// use baton::protocol::Queue;
 ///
-/// /// Each CTA takes a number and gives two back, until none is left.
+/// /// Each CTA takes a number and gives its half back, until it finds none.
 /// #[baton::kernel(threads = 32)]
 /// fn halve(cta: Cta<'_, NoShared, 32>, work: Queue<u32>) -> Exit<'_> {
 ///     let block = cta.index().x;
@@ -104,7 +104,8 @@ impl<T: Element, S: Scope> Queue<T, S> {
         Addr::from_raw(self.0.data + index * size_of::<T>() as u64)
     }
 
-    /// Puts `value` at the end; `false` if the queue is full.
+    /// Puts `value` at the end; `false` if the queue is full, as far as this thread has seen: the place at the end is still that of
+    /// a `pop` one lap ago.
     ///
     /// # PTX
     /// A loop over `ld.acquire.S` of the place's word and `atom.relaxed.S.cas` of the tail; then the store, and
@@ -119,7 +120,8 @@ impl<T: Element, S: Scope> Queue<T, S> {
         self.with_place(0, 0, |at| unsafe { write_global(at, value) }).is_some()
     }
 
-    /// Takes the first element; none if the queue is empty.
+    /// Takes the first element; none if the queue is empty, as far as this thread has seen: the `push` of the first place is under
+    /// way, or has not come here yet. So none is no proof that other threads' elements have all been taken.
     ///
     /// # PTX
     /// As [`push`](Self::push), with the head, and a load.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustdoc_types::{
-    Attribute, Crate, FORMAT_VERSION, GenericBound, GenericParamDefKind, Generics, Id, Impl, Item,
+    Attribute, Crate, FORMAT_VERSION, Function, GenericBound, GenericParamDefKind, Generics, Id, Impl, Item,
     ItemEnum, Trait, Type, Visibility, WherePredicate,
 };
 
@@ -32,6 +32,8 @@ pub struct Library {
     pub package: &'static str,
     /// The folder of its manifest.
     pub folder: PathBuf,
+    /// Where rustdoc works. Two libraries of one name need two places.
+    pub target: PathBuf,
 }
 
 impl Library {
@@ -41,7 +43,12 @@ impl Library {
     /// If the repository is not whole.
     pub fn baton() -> Self {
         let folder = root().join("kernel-lib").canonicalize().expect("the library");
-        Self { name: "baton", package: "baton-gpu", folder }
+        Self::new("baton", "baton-gpu", folder)
+    }
+
+    /// A library of another name, in a package of another name.
+    pub fn new(name: &'static str, package: &'static str, folder: PathBuf) -> Self {
+        Self { name, package, folder, target: root().join("target/baton-gates/doc") }
     }
 }
 
@@ -52,6 +59,18 @@ pub struct Surface {
     krate: Crate,
     /// How a foreign crate spells what it can name.
     names: HashMap<Id, Name>,
+}
+
+/// A method of a type.
+pub struct Method<'a> {
+    /// How the type is spelled.
+    pub of: String,
+    /// What the implementation asks of the type's parameters.
+    pub generics: &'a Generics,
+    /// Its name and its place.
+    pub item: &'a Item,
+    /// Its signature.
+    pub function: &'a Function,
 }
 
 /// A path. Of two, the one that is documented is told, of those the one that is nearest to where the item stands, and of
@@ -67,41 +86,42 @@ struct Name {
 }
 
 impl Surface {
-    /// Asks rustdoc, which answers from the last time if the library is as it was.
-    ///
-    /// # Panics
-    /// If rustdoc fails, or writes another format than this was written for.
-    pub fn read(library: &Library) -> Self {
-        let target = root().join("target/baton-gates/doc");
+    /// Asks rustdoc, which answers from the last time if the library is as it was. It says what is wrong if rustdoc fails, or
+    /// writes another format than this was written for.
+    pub fn read(library: &Library) -> Result<Self, String> {
         let output = cargo()
             .args(["rustdoc", "--offline", "--lib", "--manifest-path"])
             .arg(library.folder.join("Cargo.toml"))
             .arg("--target-dir")
-            .arg(&target)
+            .arg(&library.target)
             .args(["--", "-Z", "unstable-options", "--output-format", "json"])
             .args(["--document-private-items", "--document-hidden-items", "--cap-lints", "allow"])
             // The release compiler keeps the format behind this: it may change from one to the next.
             .env("RUSTC_BOOTSTRAP", "1")
             .output()
-            .expect("cargo starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let file = target.join(format!("doc/{}.json", library.name));
-        let text = std::fs::read_to_string(&file).expect("rustdoc's answer");
-        let any: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let format = any["format_version"].as_u64().expect("a version of the format");
-        assert_eq!(
-            format,
-            u64::from(FORMAT_VERSION),
-            "rustdoc writes format {format}, and `rustdoc-types` reads {FORMAT_VERSION}: give tests/gates/Cargo.toml \
-             `rustdoc-types = \"0.{format}\"`"
-        );
-        let krate: Crate = serde_json::from_value(any).expect("rustdoc's own format");
+            .map_err(|error| format!("cargo does not start: {error}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        let file = library.target.join(format!("doc/{}.json", library.name));
+        let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        let text = std::fs::read_to_string(&file).map_err(|error| unreadable(&error))?;
+        let any: serde_json::Value =
+            serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
+        let format = &any["format_version"];
+        if *format != FORMAT_VERSION {
+            return Err(format!(
+                "rustdoc writes format {format}, and `rustdoc-types` reads {FORMAT_VERSION}: give tests/gates/Cargo.toml \
+                 `rustdoc-types = \"0.{format}\"`"
+            ));
+        }
+        let krate: Crate = serde_json::from_value(any).map_err(|error| unreadable(&error))?;
         let (mut names, top) = (HashMap::new(), krate.root);
         let mut surface = Self { name: library.name, names: HashMap::new(), krate };
         let crate_ = Name { path: library.name.to_owned(), ..Name::default() };
         surface.walk(&mut names, top, &crate_, &mut vec![top]);
         surface.names = names;
-        surface
+        Ok(surface)
     }
 
     /// Names what stands in a module. `way` are the modules that led here: re-exports may form a circle.
@@ -203,6 +223,29 @@ impl Surface {
             .collect();
         traits.sort_by(|a, b| a.0.cmp(&b.0));
         traits
+    }
+
+    /// The documented methods of types that a foreign crate can name: those of the types themselves.
+    pub fn methods(&self) -> Vec<Method<'_>> {
+        let mut found = Vec::new();
+        for item in self.items() {
+            let ItemEnum::Impl(impl_) = &item.inner else { continue };
+            let Type::ResolvedPath(of) = &impl_.for_ else { continue };
+            if impl_.trait_.is_some() || !self.is_documented(of.id) {
+                continue;
+            }
+            let Some(of) = self.name(of.id) else { continue };
+            for item in impl_.items.iter().filter_map(|id| self.item(*id)) {
+                if let ItemEnum::Function(function) = &item.inner
+                    && item.visibility == Visibility::Public
+                    && !is_hidden(item)
+                {
+                    found.push(Method { of: of.clone(), generics: &impl_.generics, item, function });
+                }
+            }
+        }
+        found.sort_by_key(|method| (method.of.clone(), method.item.name.clone()));
+        found
     }
 
     /// A trait of the library.

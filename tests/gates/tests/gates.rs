@@ -11,8 +11,12 @@ use std::sync::LazyLock;
 use baton_gates::surface::{Library, Surface, root};
 use baton_gates::{constructors, copies, foreign, reviewed};
 
-static BATON: LazyLock<Surface> = LazyLock::new(|| Surface::read(&Library::baton()));
-static HOLES: LazyLock<Surface> = LazyLock::new(|| Surface::read(&holes()));
+static BATON: LazyLock<Surface> = LazyLock::new(|| surface(&Library::baton()));
+static HOLES: LazyLock<Surface> = LazyLock::new(|| surface(&holes()));
+
+fn surface(library: &Library) -> Surface {
+    Surface::read(library).unwrap_or_else(|problem| panic!("{problem}"))
+}
 
 /// The library with holes. Its manifest stands in the target folder, so that no lock file has to be kept.
 fn holes() -> Library {
@@ -27,7 +31,7 @@ fn holes() -> Library {
     if fs::read_to_string(&file).ok().as_ref() != Some(&manifest) {
         fs::write(&file, manifest).expect("a manifest");
     }
-    Library { name: "holes", package: "holes", folder: folder.canonicalize().expect("a folder") }
+    Library::new("holes", "holes", folder.canonicalize().expect("a folder"))
 }
 
 /// Fails unless a page of `reviewed` has the findings.

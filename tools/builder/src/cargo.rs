@@ -218,24 +218,33 @@ impl Cargo<'_> {
             _ => "never",
         };
         command.args(["--color", colour]);
+        if faults == Faults::Collect {
+            command.arg("--message-format=json");
+        }
         let mut emit = OsString::from(format!("--emit={kind}="));
         emit.push(file);
         command.arg("--").arg(format!("-Ctarget-cpu={arch}")).arg(emit);
-        let (success, messages) = match faults {
+        let (success, messages, errors) = match faults {
             Faults::Refuse => {
-                (command.status().map_err(Error::io("run cargo in", dir))?.success(), String::new())
+                let status = command.status().map_err(Error::io("run cargo in", dir))?;
+                (status.success(), String::new(), Vec::new())
             }
             Faults::Collect => {
                 command.args(["-Awarnings"]);
                 let output = command.output().map_err(Error::io("run cargo in", dir))?;
-                let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-                (output.status.success(), messages)
+                let errors = compiler_errors(&String::from_utf8_lossy(&output.stdout));
+                let mut messages = String::new();
+                for error in &errors {
+                    messages += error["rendered"].as_str().unwrap_or_default();
+                }
+                messages += &String::from_utf8_lossy(&output.stderr);
+                (output.status.success(), messages, errors)
             }
         };
         if success {
             Ok(())
         } else {
-            Err(Error::Compile { package: package.name.clone(), arch, messages })
+            Err(Error::Compile { package: package.name.clone(), arch, messages, errors })
         }
     }
 
@@ -281,6 +290,16 @@ fn nested_environment(env: &Environment) -> Environment {
                 .contains(&name)
     });
     env
+}
+
+/// The compiler's errors among the lines that cargo writes as JSON.
+pub fn compiler_errors(lines: &str) -> Vec<serde_json::Value> {
+    let message = |line: &str| {
+        let mut line: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_error = line["message"]["level"] == "error";
+        is_error.then(|| line["message"].take())
+    };
+    lines.lines().filter_map(message).collect()
 }
 
 /// Finds the package of `manifest` in what `cargo metadata` says.

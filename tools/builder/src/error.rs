@@ -41,6 +41,9 @@ pub enum Error {
         arch: Arch,
         /// What it has said, where that was collected ([`crate::Faults::Collect`]) rather than shown.
         messages: String,
+        /// Its errors in JSON, as `rustc --error-format=json` writes them, where they were collected: for who looks for the
+        /// places that they name.
+        errors: Vec<serde_json::Value>,
     },
     /// The compiler's output is not the PTX that the builder knows how to read.
     Ptx {
@@ -101,7 +104,7 @@ impl fmt::Display for Error {
                 }
                 write!(f, "{remedy}")
             }
-            Self::Compile { package, arch, messages } => {
+            Self::Compile { package, arch, messages, .. } => {
                 write!(f, "kernel crate `{package}` was not compiled for {arch}: ")?;
                 match &**messages {
                     "" => f.write_str("cargo says why above"),

@@ -48,6 +48,7 @@ pub use arch::{Arch, UnknownArch};
 pub use builder::{
     Backend, Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas, UnknownBackend,
 };
+pub use cargo::compiler_errors;
 pub use check::{Finding, Note, Severity, lint};
 pub use environment::Environment;
 pub use error::Error;

@@ -4,7 +4,7 @@ use baton_campaign::Random;
 use quote::{ToTokens, quote};
 use syn::{Block, ItemFn, Stmt, parse_str};
 
-use crate::insert::{self, Place, Static};
+use crate::insert::{self, Place, Found};
 use crate::seed::Seed;
 use crate::walk::{self, Context, Look};
 
@@ -14,7 +14,7 @@ pub fn apply(
     random: &mut Random,
     kernel: &mut ItemFn,
     seed: &Seed,
-    statics: &[Static],
+    found: &Found,
 ) -> Option<String> {
     let (giver, taker) = seed.rings.first()?;
     let accumulators = seed
@@ -27,7 +27,7 @@ pub fn apply(
     let mut at = End::new(&ends, first);
     walk::walk(&mut kernel.clone(), seed, &mut at);
     let context = at.context?;
-    let place = Place { seed, context: &context, edit, statics };
+    let place = Place { seed, context: &context, edit, found };
     let values = ends.iter().filter_map(|end| Some((end.clone(), *seed.kinds.get(end)?))).collect();
     let length = 2 + random.below(9);
     let taken = insert::statements(random, &place, values, length);

@@ -2,8 +2,10 @@
 //!
 //! An error of the compiler belongs to the module that it names. Where it names statements of edits, these go, and the rest
 //! is checked again, a few times; what still does not compile is given up. So what becomes of a program does not depend on
-//! its neighbours.
+//! its neighbours. A crate that fails and names no module is taken apart: each half is a crate of its own, down to the program
+//! that fails alone.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,12 +15,13 @@ use baton_builder::{Arch, Builder, Environment, Faults, Ptxas};
 use baton_campaign::Campaign;
 use baton_emulator::Program as Module;
 use baton_ptx::lines::LineTable;
-use serde_json::Value;
 
-use crate::judge::{End, Subject, Values, Wrong};
-use crate::program::{Material, Number, Program, made};
+use crate::errors::{self, Errors};
+use crate::insert::Found;
+use crate::judge::{End, Subject, Values, Wrong, kept};
+use crate::program::{Keeps, Material, Number, Program, Source, made};
 use crate::seed::Seed;
-use crate::{Error, Result, read, root, shadow, statics, write};
+use crate::{Error, Result, read, root, shadow, statics, table, write};
 
 /// Times that a program is repaired.
 const REPAIRS: usize = 8;
@@ -32,10 +35,14 @@ pub struct Workshop {
     pub folder: PathBuf,
     /// Where cargo checks it.
     pub target: PathBuf,
+    /// Where it is built for the device.
+    pub device: PathBuf,
     /// What programs are made of.
     pub material: Material,
     /// Schedules for each program.
     pub schedules: u64,
+    /// What the kernels leave that have run, by their names.
+    references: RefCell<BTreeMap<String, Values>>,
 }
 
 /// What became of a program.
@@ -56,19 +63,47 @@ struct Candidate {
     program: Program,
     text: String,
     notes: Vec<String>,
+    keeps: Keeps,
     repairs: usize,
     end: Option<End>,
 }
 
-/// What the compiler says of a module: the lines that errors name, first those that they are about.
-#[derive(Default)]
-struct Errors {
-    primary: BTreeSet<usize>,
-    secondary: BTreeSet<usize>,
-    /// The text of the first, with its code.
-    first: String,
-    /// Whether one is about the syntax, or comes before types.
-    early: bool,
+/// A kernel of a device build.
+struct Built {
+    candidate: usize,
+    module: Arc<Module>,
+    /// Bytes of dynamic shared memory.
+    shared: u32,
+}
+
+/// What came of a set of programs.
+enum Attempt {
+    /// The compiler takes them all.
+    Taken,
+    /// The kernels that the builder has no finding about.
+    Built(Vec<Built>),
+    /// Errors of some of the programs.
+    Errors(BTreeMap<String, Errors>),
+    /// A failure that names none of them.
+    Unnamed(Failure),
+}
+
+/// Why a crate did not become PTX that the emulator loads.
+struct Failure {
+    /// The compiler's first error.
+    error: Option<String>,
+    /// All that is said.
+    text: String,
+}
+
+impl Failure {
+    /// How a program ends that fails so alone.
+    fn end(self) -> End {
+        match self.error {
+            Some(error) => End::NotCompiled(error),
+            None => End::Wrong(Wrong { rule: "unbuilt".into(), schedule: 0, report: self.text }),
+        }
+    }
 }
 
 impl Workshop {
@@ -83,11 +118,16 @@ impl Workshop {
         let target = root.join("target/programs");
         let material = Material {
             seeds: crate::seed::load(&root)?,
-            statics: statics::find(&library)?,
+            found: Found {
+                statics: statics::find(&library)?,
+                moves: table::find(&library)?.moves,
+            },
             vocabulary: shadow::vocabulary(&library)?,
         };
         let folder = target.join(name);
-        Ok(Self { library, folder, target: target.join("check"), material, schedules: 6 })
+        let (target, references) = (target.join("check"), RefCell::default());
+        let device = root.join("target/baton-device");
+        Ok(Self { library, folder, target, device, material, schedules: 6, references })
     }
 
     /// Only programs of these kernels.
@@ -112,19 +152,22 @@ impl Workshop {
     pub fn run(&self, programs: Vec<Program>, campaign: &Campaign) -> Result<Vec<Outcome>> {
         let mut candidates: Vec<Candidate> =
             programs.into_iter().map(|program| self.candidate(program)).collect();
-        // What the kernels of programs with names in the way compute.
+        // What the kernels compute of programs that are to compute the same.
         let given = candidates.len();
-        let shadowed: BTreeSet<usize> = candidates
+        let compared: BTreeSet<usize> = candidates
             .iter()
-            .filter(|candidate| candidate.program.shadow.is_some())
+            .filter(|candidate| candidate.program.is_compared())
             .map(|candidate| candidate.program.seed)
+            .filter(|seed| !self.references.borrow().contains_key(&self.material.seeds[*seed].name))
             .collect();
-        for seed in shadowed {
+        for seed in compared {
             let number = Number { seed: 0, case: seed as u64 };
             candidates.push(self.candidate(Program::unedited(number, seed)));
         }
-        self.check(&mut candidates)?;
-        self.build(&mut candidates, given, campaign)?;
+        let mut built = Vec::new();
+        let all = (0..candidates.len()).collect();
+        self.settle(&mut candidates, all, &mut built)?;
+        self.judge(&mut candidates, given, built, campaign);
         candidates.truncate(given);
         Ok(candidates
             .into_iter()
@@ -136,16 +179,16 @@ impl Workshop {
     }
 
     fn candidate(&self, program: Program) -> Candidate {
-        let source = program.source(&self.material);
-        Candidate { program, text: source.text, notes: source.notes, repairs: 0, end: None }
+        let Source { text, notes, keeps } = program.source(&self.material);
+        Candidate { program, text, notes, keeps, repairs: 0, end: None }
     }
 
     fn module(&self, name: &str) -> PathBuf {
         self.folder.join("src").join(name).with_extension("rs")
     }
 
-    /// Writes the crate with the programs that are still under way.
-    fn write<'a>(&self, programs: impl Iterator<Item = &'a Candidate>) -> Result<()> {
+    /// Writes the crate with these programs.
+    fn write(&self, candidates: &[Candidate], set: &[usize]) -> Result<()> {
         let manifest = format!(
             "[package]\nname = \"programs-kernel\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
              [dependencies]\nbaton = {{ package = \"baton-gpu\", path = {:?} }}\n",
@@ -159,29 +202,155 @@ impl Workshop {
             }
         }
         let mut library = String::from("#![no_std]\n#![allow(warnings)]\n");
-        for candidate in programs {
-            let name = candidate.program.number.name();
-            write(&self.module(&name), &candidate.text)?;
+        for &at in set {
+            let name = candidates[at].program.number.name();
+            write(&self.module(&name), &candidates[at].text)?;
             library += &format!("mod {name};\n");
         }
         write(&self.folder.join("src/lib.rs"), &library)
     }
 
-    /// Has the compiler look at all programs until nothing is left that it does not take.
-    fn check(&self, candidates: &mut [Candidate]) -> Result<()> {
+    /// Repairs and builds programs until each has its end or its PTX. What fails and names nobody is halved.
+    fn settle(
+        &self,
+        candidates: &mut [Candidate],
+        mut set: Vec<usize>,
+        built: &mut Vec<Built>,
+    ) -> Result<()> {
+        // Those that the compiler has not been heard to take.
+        let mut doubtful = set.clone();
         loop {
-            self.write(candidates.iter().filter(|candidate| candidate.end.is_none()))?;
-            let errors = self.errors()?;
-            if errors.is_empty() {
-                return Ok(());
-            }
-            for candidate in candidates.iter_mut().filter(|candidate| candidate.end.is_none()) {
-                let name = candidate.program.number.name();
-                if let Some(errors) = errors.get(&name) {
-                    self.repair(candidate, errors);
+            let under_way = |at: &usize| candidates[*at].end.is_none();
+            set.retain(under_way);
+            doubtful.retain(under_way);
+            let attempt = match doubtful.is_empty() {
+                true if set.is_empty() => return Ok(()),
+                true => self.build(candidates, &set)?,
+                false => self.check(candidates, &doubtful)?,
+            };
+            match attempt {
+                Attempt::Taken => doubtful.clear(),
+                Attempt::Built(kernels) => {
+                    built.extend(kernels);
+                    return Ok(());
+                }
+                Attempt::Errors(errors) => {
+                    // Behind an error of syntax nobody is looked at. Whoever has none is done, but for what the build finds.
+                    let early = errors.values().any(|errors| errors.early);
+                    let from = if doubtful.is_empty() { &set } else { &doubtful };
+                    let mut again = Vec::new();
+                    for &at in from {
+                        match errors.get(&candidates[at].program.number.name()) {
+                            Some(errors) => {
+                                self.repair(&mut candidates[at], errors);
+                                again.push(at);
+                            }
+                            None if early => again.push(at),
+                            None => {}
+                        }
+                    }
+                    doubtful = again;
+                }
+                Attempt::Unnamed(failure) => {
+                    // Without any program it is not theirs.
+                    if !matches!(self.check(candidates, &[])?, Attempt::Taken) {
+                        let (path, problem) = (self.folder.clone(), failure.text);
+                        return Err(Error::Crate { path, problem });
+                    }
+                    let failed = if doubtful.is_empty() { &set } else { &doubtful };
+                    if let [alone] = failed[..] {
+                        candidates[alone].end = Some(failure.end());
+                        continue;
+                    }
+                    let other = set.split_off(set.len() / 2);
+                    self.settle(candidates, set, built)?;
+                    return self.settle(candidates, other, built);
                 }
             }
         }
+    }
+
+    /// The crate of a set of programs, and what becomes of it where it fails.
+    fn crate_of(
+        &self,
+        candidates: &[Candidate],
+        set: &[usize],
+    ) -> Result<impl Fn(&[serde_json::Value], String) -> Attempt + use<>> {
+        self.write(candidates, set)?;
+        let names: BTreeSet<String> =
+            set.iter().map(|&at| candidates[at].program.number.name()).collect();
+        Ok(move |messages: &[serde_json::Value], text: String| {
+            let errors = errors::by_module(messages, &names);
+            if errors.is_empty() {
+                Attempt::Unnamed(Failure { error: messages.first().map(errors::told), text })
+            } else {
+                Attempt::Errors(errors)
+            }
+        })
+    }
+
+    /// What the compiler says of the types of a set of programs.
+    fn check(&self, candidates: &[Candidate], set: &[usize]) -> Result<Attempt> {
+        let failed = self.crate_of(candidates, set)?;
+        let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .current_dir(&self.folder)
+            .args(["check", "--offline", "--message-format=json", "--target-dir"])
+            .arg(&self.target)
+            .env_remove("RUSTFLAGS")
+            .output()
+            .map_err(|source| Error::File {
+                action: "run cargo in",
+                path: self.folder.clone(),
+                source,
+            })?;
+        if output.status.success() {
+            return Ok(Attempt::Taken);
+        }
+        let messages = baton_builder::compiler_errors(&String::from_utf8_lossy(&output.stdout));
+        Ok(failed(&messages, String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+
+    /// Builds a set of programs for the device. A constant that is wrong for the types of one is seen here, when code is made.
+    fn build(&self, candidates: &mut [Candidate], set: &[usize]) -> Result<Attempt> {
+        let failed = self.crate_of(candidates, set)?;
+        let builder = Builder::new(&self.folder)
+            .arch(Arch::Sm100a)
+            .ptxas(Ptxas::Off)
+            .faults(Faults::Collect)
+            .out_dir(self.folder.join("out"))
+            .target_dir(&self.device)
+            .environment(environment());
+        let output = match builder.build() {
+            Ok(output) => output,
+            Err(baton_builder::Error::Compile { errors, messages, .. }) => {
+                return Ok(failed(&errors, messages));
+            }
+            Err(error @ (baton_builder::Error::Ptx { .. } | baton_builder::Error::Checks { .. })) => {
+                return Ok(failed(&[], error.to_string()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let binary = &output.binaries[0];
+        let lines = LineTable::parse(&read(&binary.lines)?).ok();
+        let module = match Module::load(&read(&binary.ptx)?, "programs.ptx", lines) {
+            Ok(module) => Arc::new(module),
+            Err(error) => return Ok(failed(&[], error.to_string())),
+        };
+        let kernels: BTreeMap<&str, _> =
+            binary.kernels.iter().map(|kernel| (&*kernel.name, kernel)).collect();
+        let mut built = Vec::new();
+        for &at in set {
+            let name = candidates[at].program.number.name();
+            let Some(kernel) = kernels.get(&*name) else { continue };
+            if kernel.findings.is_empty() {
+                let shared = kernel.declared.as_ref().map_or(0, |declared| declared.dynamic_shared);
+                built.push(Built { candidate: at, module: Arc::clone(&module), shared });
+            } else {
+                let findings = kernel.findings.iter().map(ToString::to_string).collect();
+                candidates[at].end = Some(kept(candidates[at].keeps, End::Refused(findings)));
+            }
+        }
+        Ok(Attempt::Built(built))
     }
 
     /// Takes out the statements of edits that errors are about, or gives the program up.
@@ -205,127 +374,84 @@ impl Workshop {
         (candidate.text, candidate.notes) = (source.text, source.notes);
     }
 
-    /// What `cargo check` says, by module; nothing if it takes the crate.
-    fn errors(&self) -> Result<BTreeMap<String, Errors>> {
-        let problem = |problem: String| Error::Crate { path: self.folder.clone(), problem };
-        let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .current_dir(&self.folder)
-            .args(["check", "--offline", "--message-format=json", "--target-dir"])
-            .arg(&self.target)
-            .env_remove("RUSTFLAGS")
-            .output()
-            .map_err(|error| problem(format!("cargo does not start: {error}")))?;
-        let mut errors: BTreeMap<String, Errors> = BTreeMap::new();
-        for line in String::from_utf8_lossy(&output.stdout).lines() {
-            let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
-            let message = &message["message"];
-            if message["level"] == "error" {
-                note(message, &mut errors);
-            }
-        }
-        if !output.status.success() && errors.is_empty() {
-            return Err(problem(String::from_utf8_lossy(&output.stderr).into_owned()));
-        }
-        Ok(errors)
-    }
-
-    /// Builds what compiles, and runs what the builder takes.
-    fn build(&self, candidates: &mut [Candidate], given: usize, campaign: &Campaign) -> Result<()> {
-        let built = loop {
-            self.write(candidates.iter().filter(|candidate| candidate.end.is_none()))?;
-            if candidates.iter().all(|candidate| candidate.end.is_some()) {
-                return Ok(());
-            }
-            let builder = Builder::new(&self.folder)
-                .arch(Arch::Sm100a)
-                .ptxas(Ptxas::Off)
-                .faults(Faults::Collect)
-                .out_dir(self.folder.join("out"))
-                .target_dir(root().join("target/baton-device"))
-                .environment(environment());
-            match builder.build() {
-                Ok(output) => break output,
-                Err(error) => {
-                    let baton_builder::Error::Compile { messages, .. } = &error else {
-                        return Err(error.into());
-                    };
-                    // Constants that are wrong are seen when code is made.
-                    if !blame(candidates, messages) {
-                        return Err(error.into());
-                    }
-                }
-            }
-        };
-        let binary = &built.binaries[0];
-        let lines = LineTable::parse(&read(&binary.lines)?).ok();
-        let module = Arc::new(Module::load(&read(&binary.ptx)?, "programs.ptx", lines)?);
-        let mut shared = BTreeMap::new();
-        for kernel in &binary.kernels {
-            let findings: Vec<_> = kernel.findings.iter().map(ToString::to_string).collect();
-            let dynamic = kernel.declared.as_ref().map_or(0, |declared| declared.dynamic_shared);
-            shared.insert(kernel.name.clone(), (dynamic, findings));
-        }
-        let mut jobs = Vec::new();
-        for (at, candidate) in candidates.iter_mut().enumerate() {
-            if candidate.end.is_some() {
-                continue;
-            }
-            match shared.get(&candidate.program.number.name()) {
-                Some((dynamic, findings)) if findings.is_empty() => jobs.push((at, *dynamic)),
-                Some((_, findings)) => candidate.end = Some(End::Refused(findings.clone())),
-                None => {}
-            }
-        }
-        let mut references: BTreeMap<usize, Values> = BTreeMap::new();
-        let (plain, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|(at, _)| *at >= given);
-        for (at, dynamic) in plain {
-            let seed = &self.material.seeds[candidates[at].program.seed];
-            let (end, values) = candidates[at].subject(&module, dynamic, seed).run(self.schedules);
-            if end == End::Silent {
-                references.insert(candidates[at].program.seed, values);
-            } else {
-                blame_kernel(candidates, seed, &end);
-            }
-            candidates[at].end = Some(end);
-        }
-        let subjects: Vec<Subject<'_>> = jobs
+    /// Runs what the builder takes.
+    fn judge(
+        &self,
+        candidates: &mut [Candidate],
+        given: usize,
+        built: Vec<Built>,
+        campaign: &Campaign,
+    ) {
+        let (plain, built): (Vec<_>, Vec<_>) =
+            built.into_iter().partition(|built| built.candidate >= given);
+        let schedules = self.schedules;
+        let subjects: Vec<Subject<'_>> = plain
             .iter()
-            .map(|&(at, dynamic)| {
-                let program = &candidates[at].program;
-                let mut subject =
-                    candidates[at].subject(&module, dynamic, &self.material.seeds[program.seed]);
-                if program.shadow.is_some() {
-                    subject.expected = references.get(&program.seed).map(Vec::as_slice);
+            .map(|built| {
+                let candidate = &candidates[built.candidate];
+                candidate.subject(built, &self.material.seeds[candidate.program.seed])
+            })
+            .collect();
+        let ends = campaign.each(&subjects, |subject| subject.run(schedules));
+        for (built, (end, values)) in plain.iter().zip(ends) {
+            let candidate = &mut candidates[built.candidate];
+            if end == End::Silent {
+                let name = self.material.seeds[candidate.program.seed].name.clone();
+                self.references.borrow_mut().insert(name, values);
+            }
+            candidate.end = Some(end);
+        }
+        // A kernel of the repository that is not silent is to blame for what would be compared with it.
+        let (programs, kernels) = candidates.split_at_mut(given);
+        for kernel in kernels.iter().filter(|kernel| kernel.end != Some(End::Silent)) {
+            let mut compared = programs.iter_mut().filter(|program| {
+                program.end.is_none()
+                    && program.program.is_compared()
+                    && program.program.seed == kernel.program.seed
+            });
+            if let Some(first) = compared.next() {
+                first.end = Some(kernel.blamed(&self.material.seeds[kernel.program.seed]));
+            }
+        }
+        let built: Vec<Built> =
+            built.into_iter().filter(|built| candidates[built.candidate].end.is_none()).collect();
+        let references = self.references.borrow();
+        let subjects: Vec<Subject<'_>> = built
+            .iter()
+            .map(|built| {
+                let candidate = &candidates[built.candidate];
+                let program = &candidate.program;
+                let seed = &self.material.seeds[program.seed];
+                let mut subject = candidate.subject(built, seed);
+                if program.is_compared() {
+                    subject.expected = references.get(&seed.name).map(Vec::as_slice);
                 }
                 subject
             })
             .collect();
-        let schedules = self.schedules;
         let ends = campaign.each(&subjects, |subject| subject.run(schedules).0);
-        for ((at, _), end) in jobs.into_iter().zip(ends) {
-            candidates[at].end = Some(end);
+        for (built, end) in built.into_iter().zip(ends) {
+            candidates[built.candidate].end = Some(end);
         }
-        Ok(())
     }
 }
 
 impl Candidate {
-    fn subject<'a>(&'a self, module: &'a Arc<Module>, shared: u32, seed: &'a Seed) -> Subject<'a> {
+    fn subject<'a>(&'a self, built: &'a Built, seed: &'a Seed) -> Subject<'a> {
         let (kernel, launch) = (self.program.number.name(), &seed.launch);
-        Subject { module, kernel, shared, launch, text: &self.text, expected: None }
+        let Built { module, shared, .. } = built;
+        let (shared, keeps) = (*shared, self.keeps);
+        Subject { module, kernel, shared, launch, text: &self.text, expected: None, keeps }
     }
-}
 
-/// A kernel of the repository is not silent: so is each program that it would be compared with.
-fn blame_kernel(candidates: &mut [Candidate], seed: &Seed, end: &End) {
-    let wrong = Wrong {
-        rule: "unedited".into(),
-        schedule: 0,
-        report: format!("the unedited kernel of `{}` ends so: {end}", seed.name),
-    };
-    let shadowed = candidates.iter_mut().filter(|c| c.end.is_none() && c.program.shadow.is_some());
-    if let Some(first) = shadowed.into_iter().next() {
-        first.end = Some(End::Wrong(wrong));
+    /// How a program ends whose kernel has ended so, unedited.
+    fn blamed(&self, seed: &Seed) -> End {
+        let end = self.end.as_ref().map_or("without PTX".to_owned(), ToString::to_string);
+        End::Wrong(Wrong {
+            rule: "unedited".into(),
+            schedule: 0,
+            report: format!("the unedited kernel of `{}` ends so: {end}", seed.name),
+        })
     }
 }
 
@@ -336,56 +462,50 @@ fn environment() -> Environment {
     environment
 }
 
-/// The modules that a text of the compiler names.
-fn named(text: &str) -> BTreeSet<&str> {
-    let parts = text.split("src/").skip(1);
-    parts.filter_map(|part| part.split_once(".rs")).map(|(name, _)| name).collect()
-}
-
-/// Gives up the programs that the compiler's words name; says whether there are any.
-fn blame(candidates: &mut [Candidate], messages: &str) -> bool {
-    let names = named(messages);
-    let mut any = false;
-    for candidate in candidates.iter_mut().filter(|candidate| candidate.end.is_none()) {
-        if names.contains(&*candidate.program.number.name()) {
-            let first = messages.lines().find(|line| line.contains("error"));
-            candidate.end = Some(End::NotCompiled(first.unwrap_or_default().to_owned()));
-            any = true;
-        }
-    }
-    any
-}
-
-/// Notes an error with the modules that it names.
-fn note(message: &Value, errors: &mut BTreeMap<String, Errors>) {
-    let code = message["code"]["code"].as_str();
-    let text = message["message"].as_str().unwrap_or_default();
-    let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
-    for span in spans {
-        // What a macro makes is where the macro is called.
-        let mut at = span;
-        loop {
-            let file = at["file_name"].as_str().unwrap_or_default();
-            if let Some(name) = named(file).into_iter().next() {
-                let entry = errors.entry(name.to_owned()).or_default();
-                if entry.first.is_empty() {
-                    entry.first = format!("{}: {text}", code.unwrap_or("error"));
-                }
-                entry.early |= code.is_none();
-                let primary = span["is_primary"].as_bool().unwrap_or_default();
-                let lines = if primary { &mut entry.primary } else { &mut entry.secondary };
-                lines.extend(at["line_start"].as_u64().map(|line| line as usize));
-            }
-            match at["expansion"]["span"].is_object() {
-                true => at = &at["expansion"]["span"],
-                false => break,
-            }
-        }
-    }
-}
-
 /// The folder of a workshop that has been left.
 pub fn clear(folder: &Path) {
     // What is left is written over.
     let _ = std::fs::remove_dir_all(folder.join("src"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A constant of the library that fails for the types of one program is told where the library asks for it, and names no
+    /// program: the others run all the same.
+    #[test]
+    fn what_fails_when_code_is_made_ends_one_program() {
+        let workshop = Workshop::new("unnamed").unwrap().only(&["reads", "fragments", "unequal"]);
+        let mut candidates: Vec<Candidate> =
+            workshop.kernels().into_iter().map(|program| workshop.candidate(program)).collect();
+        let failing = candidates.iter_mut().find(|c| c.text.contains("Fragment::<bf16, _, 4>")).unwrap();
+        failing.text = failing.text.replace("Fragment::<bf16, _, 4>", "Fragment::<bf16, _, 5>");
+        let set: Vec<usize> = (0..candidates.len()).collect();
+        // Its types are right, and what fails does not name anybody.
+        assert!(matches!(workshop.check(&candidates, &set).unwrap(), Attempt::Taken));
+        let attempt = workshop.build(&mut candidates, &set).unwrap();
+        assert!(matches!(attempt, Attempt::Unnamed(failure) if failure.text.contains("D14")));
+        let mut built = Vec::new();
+        workshop.settle(&mut candidates, set, &mut built).unwrap();
+        assert_eq!(built.len(), 2);
+        let given = candidates.len();
+        workshop.judge(&mut candidates, given, built, &Campaign::new("one that fails", 3, 3));
+        for candidate in &candidates {
+            match &candidate.end {
+                Some(End::NotCompiled(why)) if candidate.text.contains("_, 5>") => {
+                    assert!(why.starts_with("E0080: ") && why.contains("rule D14"), "{why}");
+                }
+                end => assert_eq!(*end, Some(End::Silent)),
+            }
+        }
+    }
+
+    #[test]
+    fn what_fails_without_an_error_of_the_compiler_is_a_finding() {
+        let failure = |error| Failure { error, text: "rustc was killed".into() };
+        assert!(matches!(failure(None).end(), End::Wrong(wrong) if wrong.rule == "unbuilt"));
+        let error = "E0080: evaluation panicked".to_owned();
+        assert_eq!(failure(Some(error.clone())).end(), End::NotCompiled(error));
+    }
 }

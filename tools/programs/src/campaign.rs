@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
+use std::time::{Instant, SystemTime};
 
 use baton_campaign::Campaign;
 use similar::TextDiff;
 
 use crate::Result;
 use crate::batch::{Outcome, Workshop};
+use crate::journal::{Batch, Journal};
 use crate::judge::End;
 use crate::program::{Number, Program};
 use crate::shrink::shrink;
@@ -39,25 +42,51 @@ impl Tally {
     }
 }
 
+/// How many ended how.
+fn ends(outcomes: &[Outcome]) -> BTreeMap<&'static str, u64> {
+    let mut ends = BTreeMap::new();
+    for outcome in outcomes {
+        *ends.entry(outcome.end.word()).or_default() += 1;
+    }
+    ends
+}
+
 /// Runs the programs of a campaign; `tell` hears of each batch.
 pub fn run(
     workshop: &Workshop,
     campaign: &Campaign,
-    cases: std::ops::Range<u64>,
-    mut tell: impl FnMut(&[Outcome]),
+    cases: Range<u64>,
+    mut tell: impl FnMut(Batch, &[Outcome]) -> Result<()>,
 ) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut first = cases.start;
     while first < cases.end {
+        let start = Instant::now();
         let last = cases.end.min(first + BATCH);
         let numbers = (first..last).map(|case| Number { seed: campaign.seed(), case });
         crate::batch::clear(&workshop.folder);
         let outcomes = workshop.run(workshop.programs(numbers), campaign)?;
-        tell(&outcomes);
+        let (at, took) = (SystemTime::now(), start.elapsed());
+        tell(Batch { at, cases: first..last, ends: ends(&outcomes), took }, &outcomes)?;
         outcomes.into_iter().for_each(|outcome| tally.add(outcome));
         first = last;
     }
     Ok(tally)
+}
+
+/// Writes a batch down, its findings first; gives its line.
+pub fn keep(
+    journal: &Journal,
+    workshop: &Workshop,
+    batch: &Batch,
+    outcomes: &[Outcome],
+) -> Result<String> {
+    for outcome in outcomes {
+        if let End::Wrong(_) = outcome.end {
+            journal.finding(&report(workshop, outcome))?;
+        }
+    }
+    journal.batch(batch)
 }
 
 /// Everything about a program: its number, its edits, what it says, and how it differs from its kernel.

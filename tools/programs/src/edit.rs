@@ -9,7 +9,7 @@ use syn::{
 };
 
 use crate::balance;
-use crate::insert::{self, Place, Static};
+use crate::insert::{self, Place, Found};
 use crate::moves::{Kind, MOVES};
 use crate::seed::Seed;
 use crate::walk::{self, Context, Look, renamed, words};
@@ -132,18 +132,18 @@ impl Edit {
     }
 
     /// Makes the edit; says what it did, or nothing where there is no place for it.
-    pub fn apply(&self, kernel: &mut ItemFn, seed: &Seed, statics: &[Static]) -> Option<String> {
+    pub fn apply(&self, kernel: &mut ItemFn, seed: &Seed, found: &Found) -> Option<String> {
         let mut random = Random::of(self.choice, 0);
         if self.operation == Operation::Balance {
-            return balance::apply(self.number, &mut random, kernel, seed, statics);
+            return balance::apply(self.number, &mut random, kernel, seed, found);
         }
-        let sites = self.sites(kernel, seed, statics);
+        let sites = self.sites(kernel, seed, found);
         let target = (self.place % (sites.max(1) as u64)) as usize;
         if sites == 0 {
             return None;
         }
         let mut edited = kernel.clone();
-        let mut site = self.look(Some(target), random, seed, statics);
+        let mut site = self.look(Some(target), random, seed, found);
         walk::walk(&mut edited, seed, &mut site);
         let (note, moving) = (site.note?, site.moving);
         if let Some(moving) = moving {
@@ -170,13 +170,13 @@ impl Edit {
         target: Option<usize>,
         random: Random,
         seed: &'a Seed,
-        statics: &'a [Static],
+        found: &'a Found,
     ) -> Site<'a> {
-        Site { edit: self, seed, statics, random, target, seen: 0, note: None, moving: None }
+        Site { edit: self, seed, found, random, target, seen: 0, note: None, moving: None }
     }
 
-    fn sites(&self, kernel: &ItemFn, seed: &Seed, statics: &[Static]) -> usize {
-        let mut site = self.look(None, Random::of(0, 0), seed, statics);
+    fn sites(&self, kernel: &ItemFn, seed: &Seed, found: &Found) -> usize {
+        let mut site = self.look(None, Random::of(0, 0), seed, found);
         walk::walk(&mut kernel.clone(), seed, &mut site);
         site.seen
     }
@@ -217,7 +217,7 @@ fn conditions(kernel: &mut ItemFn, root: &Ident) {
 struct Site<'a> {
     edit: &'a Edit,
     seed: &'a Seed,
-    statics: &'a [Static],
+    found: &'a Found,
     random: Random,
     /// `None` counts.
     target: Option<usize>,
@@ -311,7 +311,7 @@ impl Site<'_> {
                     seed: self.seed,
                     context,
                     edit: self.edit.number,
-                    statics: self.statics,
+                    found: self.found,
                 };
                 let length = 1 + self.random.below(10);
                 let usable = context.usable();

@@ -1,10 +1,12 @@
 //! Statements made of moves: each uses what is in scope, in the state that it has there, or what an earlier one gave.
 
 use baton_campaign::Random;
+use quote::ToTokens;
 use syn::{Stmt, parse_str};
 
 use crate::moves::{Kind, MOVES, Move, family};
 use crate::seed::Seed;
+use crate::table::TOKEN;
 use crate::walk::Context;
 
 /// Begins the names of what statements of edits bind. The rest is the number of the edit and of the statement.
@@ -18,8 +20,17 @@ pub struct Place<'a> {
     pub context: &'a Context,
     /// The number of the edit, which the names have.
     pub edit: usize,
-    /// What else may be moved: safe functions that make something out of nothing. There are to be none.
-    pub statics: &'a [Static],
+    /// What else may be moved.
+    pub found: &'a Found,
+}
+
+/// What is found in the library and stands in no table.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Safe functions that make something out of nothing. There are to be none.
+    pub statics: Vec<Static>,
+    /// Methods.
+    pub moves: Vec<Move>,
 }
 
 /// A safe function without a receiver that gives something of a kind, as an expression with `$number` for any number.
@@ -35,6 +46,9 @@ pub struct Static {
 
 /// One in so many moves is of another state than the value has.
 const WRONG_STATE: usize = 12;
+
+/// One in so many is a function that makes a value anew.
+const NEW: usize = 10;
 
 struct Maker<'a> {
     place: &'a Place<'a>,
@@ -66,8 +80,10 @@ impl Maker<'_> {
             let end = start + text[start..].find('}')?;
             let wanted = &text[start + 1..end];
             let (wanted, borrowed) = (wanted.trim_start_matches('&'), wanted.starts_with('&'));
+            let (wanted, any) = (wanted.trim_start_matches('~'), wanted.starts_with('~'));
             let free = |entry: &&(String, Kind)| {
-                entry.1 == wanted && entry.0 != own && !used.contains(&entry.0)
+                let kind = if any { family(entry.1) } else { entry.1 };
+                kind == wanted && entry.0 != own && !used.contains(&entry.0)
             };
             let fitting: Vec<_> = self.pool.iter().filter(free).collect();
             let name = fitting.get(random.below(fitting.len()))?.0.clone();
@@ -80,8 +96,9 @@ impl Maker<'_> {
     }
 
     fn step(&mut self, random: &mut Random) {
-        if !self.place.statics.is_empty() && random.below(4) == 0 {
-            let chosen = &self.place.statics[random.below(self.place.statics.len())];
+        let Found { statics, moves } = self.place.found;
+        if !statics.is_empty() && random.below(4) == 0 {
+            let chosen = &statics[random.below(statics.len())];
             let name = self.name();
             let pattern = chosen.pattern.replace("$name", &name);
             let number = 8 * random.below(256);
@@ -90,6 +107,23 @@ impl Maker<'_> {
                 self.pool.push((name, chosen.kind));
             }
             return;
+        }
+        if random.below(NEW) == 0 {
+            // Where the kernel has such a thing too; other kernels can do nothing with it.
+            let text = self.place.seed.file.to_token_stream().to_string();
+            let of = |new: &&(Kind, &str)| {
+                let mut values = MOVES.values.iter().filter(|value| value.0 == new.0);
+                values.any(|value| text.contains(value.1))
+            };
+            let fitting: Vec<_> = MOVES.new.iter().filter(of).collect();
+            if let Some((kind, call)) = fitting.get(random.below(fitting.len())) {
+                let call = fill(call, self.place.seed, &self.place.context.token);
+                let name = self.name();
+                if self.push(&format!("let mut {name} = {call};")) {
+                    self.pool.push((name, *kind));
+                }
+                return;
+            }
         }
         if self.pool.is_empty() {
             return;
@@ -102,18 +136,19 @@ impl Maker<'_> {
         };
         let (name, kind) = self.pool[at].clone();
         let of_type = random.below(WRONG_STATE) == 0;
-        let fits = |m: &&Move| match of_type {
-            true => family(m.on) == family(kind),
-            false => m.on == kind,
-        };
-        let moves: Vec<&Move> = MOVES.moves.iter().filter(fits).collect();
+        // Of a value whose state is not known any may be tried.
+        let any = of_type || !MOVES.has(kind);
+        let fits =
+            |m: &&Move| m.on == kind || (any || m.any) && family(m.on) == family(kind);
+        let moves: Vec<&Move> = MOVES.moves.iter().chain(moves).filter(fits).collect();
         let Some(&chosen) = moves.get(random.below(moves.len())) else { return };
         // Ends are seldom ended, and looking at a value does nothing to it.
-        let dull = chosen.method() == "finish" || chosen.method() == "get";
+        let looks = chosen.any && chosen.borrows && chosen.gives.is_empty();
+        let dull = looks || chosen.method() == "finish" || chosen.method() == "get";
         if dull && random.below(4) != 0 {
             return;
         }
-        let Some((call, used)) = self.call(random, chosen.call, &name) else { return };
+        let Some((call, used)) = self.call(random, &chosen.call, &name) else { return };
         let number = self.next;
         let given: Vec<(String, Kind)> = match &chosen.gives[..] {
             [] => Vec::new(),
@@ -174,7 +209,11 @@ pub fn statements(
     values: Vec<(String, Kind)>,
     length: usize,
 ) -> Vec<Stmt> {
-    let mut maker = Maker { place, pool: values, made: Vec::new(), next: 0 };
+    let mut pool = values;
+    if random.below(3) == 0 {
+        pool.insert(0, (place.context.token.clone(), TOKEN));
+    }
+    let mut maker = Maker { place, pool, made: Vec::new(), next: 0 };
     for _ in 0..length {
         maker.step(random);
     }

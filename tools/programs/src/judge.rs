@@ -1,6 +1,7 @@
 //! How a program ends: what its schedules on the emulator come to.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use baton_cli::commands::check::spec::Spec;
 use baton_emulator::{Error, Fault, Machine, Options, Program as Module, Severity};
 
 use crate::limits;
+use crate::program::Keeps;
 use crate::seed::Launch;
 
 /// Thread-instructions after which a run is endless.
@@ -125,6 +127,21 @@ pub struct Subject<'a> {
     pub text: &'a str,
     /// What its buffers are to hold, where its edits change no meaning.
     pub expected: Option<&'a [Vec<u8>]>,
+    /// What its edits keep.
+    pub keeps: Keeps,
+}
+
+/// The end of a program whose edits keep so much: one that keeps everything is silent, or the compiler does not take it.
+pub fn kept(keeps: Keeps, end: End) -> End {
+    match end {
+        End::Refused(_) | End::Deadlock(_) | End::Trap(_) | End::Known(_)
+            if keeps == Keeps::Everything =>
+        {
+            let report = format!("its edits change nothing, and it does not end as its kernel: {end}");
+            End::Wrong(Wrong { rule: "meaning".into(), schedule: 0, report })
+        }
+        other => other,
+    }
 }
 
 /// What the first schedule left in the buffers whose contents no schedule decides.
@@ -133,6 +150,17 @@ pub type Values = Vec<Vec<u8>>;
 impl Subject<'_> {
     /// Runs this many schedules; gives the end and the values of the first.
     pub fn run(&self, schedules: u64) -> (End, Values) {
+        // Whatever the machine is given, it is to say what is wrong with it. The next program gets a machine of its own.
+        let run = AssertUnwindSafe(|| self.run_all(schedules));
+        let (end, values) = std::panic::catch_unwind(run).unwrap_or_else(|panic| {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+            (self.wrong("panic", 0, format!("the emulator panics: {said}")), Values::new())
+        });
+        (kept(self.keeps, end), values)
+    }
+
+    fn run_all(&self, schedules: u64) -> (End, Values) {
         let case = match self.case() {
             Ok(case) => case,
             Err(problem) => return (self.wrong("launch", 0, problem), Values::new()),
@@ -232,9 +260,6 @@ impl Subject<'_> {
             Finding::Hazard(hazard) if hazard.severity == Severity::Warning => return End::Silent,
             _ => {}
         }
-        if let Some(limit) = limits::find(&rule, Memory::of(finding), self.text) {
-            return End::Known(limit.heading);
-        }
         let report = match finding {
             Finding::Hazard(hazard) => hazard.to_string(),
             Finding::Fault(failure) => failure.to_string(),
@@ -242,6 +267,9 @@ impl Subject<'_> {
             Finding::Endless { steps } => format!("{steps} thread-instructions without an end"),
             Finding::Wrong(wrong) => format!("buffer `{}`", wrong.buffer),
         };
+        if let Some(limit) = limits::find(&rule, Memory::of(finding), self.text, &report) {
+            return End::Known(limit.heading);
+        }
         self.wrong(&rule, schedule, report)
     }
 

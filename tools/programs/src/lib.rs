@@ -12,13 +12,14 @@
 //! ```
 //!
 //! - [`seed`]: the kernels, what their variables are, and how they are launched;
-//! - [`moves`]: what may be called on a value of which kind;
+//! - [`moves`]: what may be called on a value of which kind; [`table`]: all else that the library has;
 //! - [`walk`]: the statements of a kernel, with what is in scope there;
 //! - [`statics`]: functions that would make something out of nothing;
-//! - [`insert`]: statements made of moves; [`balance`]: those on both ends of a ring; [`edit`]: all other edits; [`shadow`]: names in the way of the macros;
+//! - [`insert`]: statements made of moves; [`balance`]: those on both ends of a ring; [`edit`]: all other edits;
+//! - [`shadow`]: names in the way of the macros; [`neutral`]: edits that cannot change the result;
 //! - [`program`]: program `i`, which follows from a seed and `i` alone;
-//! - [`batch`]: what the compiler and the builder say; [`judge`]: what the emulator says; [`limits`]: what is known;
-//! - [`campaign`]: many programs; [`shrink`]: fewer edits that show the same.
+//! - [`batch`]: what becomes of many programs at once; [`errors`]: what the compiler says of each; [`judge`]: what the emulator says; [`limits`]: what is known;
+//! - [`campaign`]: many programs; [`journal`]: what a long one leaves behind; [`shrink`]: fewer edits that show the same.
 //!
 //! What it can miss: docs/programs.md.
 
@@ -28,15 +29,19 @@ pub mod balance;
 pub mod batch;
 pub mod campaign;
 pub mod edit;
+pub mod errors;
 pub mod insert;
+pub mod journal;
 pub mod judge;
 pub mod limits;
 pub mod moves;
+pub mod neutral;
 pub mod program;
 pub mod seed;
 pub mod shadow;
 pub mod shrink;
 pub mod statics;
+pub mod table;
 pub mod walk;
 
 /// Why programs cannot be made or run.
@@ -60,7 +65,7 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// The generated crate cannot be checked at all.
+    /// The generated crate cannot be checked even without a program.
     #[error("the generated crate in {} cannot be checked: {problem}", path.display())]
     Crate {
         /// Its folder.
@@ -68,18 +73,9 @@ pub enum Error {
         /// What cargo says.
         problem: String,
     },
-    /// The device build failed, and no program is to blame.
+    /// The device build failed, and no program can be to blame: the machine is.
     #[error(transparent)]
     Build(#[from] baton_builder::Error),
-    /// The PTX of a batch cannot be loaded.
-    #[error("the PTX of the generated crate: {0}")]
-    Emulator(Box<baton_emulator::Error>),
-}
-
-impl From<baton_emulator::Error> for Error {
-    fn from(error: baton_emulator::Error) -> Self {
-        Self::Emulator(Box::new(error))
-    }
 }
 
 /// What everything here gives.

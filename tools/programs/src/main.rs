@@ -1,16 +1,15 @@
 //! `cargo run --release -p baton-programs -- replay SEED:I`, or `run`.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use baton_campaign::Campaign;
-use baton_programs::Result;
 use baton_programs::batch::Workshop;
 use baton_programs::campaign::{self, report};
+use baton_programs::journal::Journal;
 use baton_programs::judge::End;
 use baton_programs::program::Number;
 use baton_programs::shrink::shrink;
+use baton_programs::{Result, root};
 use clap::{Parser, Subcommand};
 
 /// Programs that nobody wrote.
@@ -36,23 +35,24 @@ enum Command {
     },
     /// The kernels as they are, all of which are silent
     Kernels,
-    /// Programs of the seed in BATON_SEED, one batch after the other
+    /// Programs of the seed in BATON_SEED, one batch after the other. target/programs/campaign keeps a line for each batch, and
+    /// what ended as it must not
     Run {
-        /// The first
-        #[arg(long, default_value_t = 0)]
-        first: u64,
         /// How many
         #[arg(default_value_t = 300)]
         count: u64,
-        /// Of these kernels only; what the numbers name changes with it
+        /// The first; `--resume` finds it
+        #[arg(long, default_value_t = 0)]
+        first: u64,
+        /// Behind those that are written down
+        #[arg(long, conflicts_with_all = ["first", "only"])]
+        resume: bool,
+        /// Of these kernels only; what the numbers name changes with it, and nothing is written down
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
         /// A line for each program
         #[arg(long)]
         list: bool,
-        /// Where reports of what is wrong go, a file each
-        #[arg(long)]
-        out: Option<PathBuf>,
     },
 }
 
@@ -92,33 +92,35 @@ fn run(command: Command) -> Result<bool> {
             }
             Ok(outcomes.iter().all(|outcome| outcome.end == End::Silent))
         }
-        Command::Run { first, count, only, list, out } => {
-            let mut workshop = Workshop::new("run")?;
-            if !only.is_empty() {
+        Command::Run { count, first, resume, only, list } => {
+            let folder = root().join("target/programs/campaign");
+            let mut workshop = Workshop::new("campaign/crate")?;
+            // Cargo locks its folders, and a long campaign is to be in nobody's way.
+            (workshop.target, workshop.device) = (folder.join("check"), folder.join("device"));
+            let campaign = Campaign::new("generated programs", count, count);
+            let journal = Journal::new(&folder, campaign.seed());
+            let kept = only.is_empty();
+            if !kept {
                 let names: Vec<&str> = only.iter().map(String::as_str).collect();
                 workshop = workshop.only(&names);
             }
-            let campaign = Campaign::new("generated programs", count, count);
-            let start = Instant::now();
-            let tally = campaign::run(&workshop, &campaign, first..first + count, |outcomes| {
+            let first = if resume { journal.next()? } else { first };
+            let tally = campaign::run(&workshop, &campaign, first..first + count, |batch, outcomes| {
                 for outcome in outcomes {
+                    let end = outcome.end.to_string();
+                    let (number, notes) = (outcome.program.number, outcome.notes.join("; "));
                     if list {
-                        let end = outcome.end.to_string();
-                        let (number, notes) = (outcome.program.number, outcome.notes.join("; "));
                         println!("{number}: {} | {notes}", end.lines().next().unwrap_or_default());
-                    }
-                    if let End::Wrong(wrong) = &outcome.end {
-                        println!("{}: {}", outcome.program.number, wrong.rule);
-                        if let Some(folder) = &out {
-                            let name = outcome.program.number.name();
-                            let file = folder.join(format!("{}_{name}.txt", wrong.rule));
-                            if let Err(error) = std::fs::write(&file, report(&workshop, outcome)) {
-                                eprintln!("{}: {error}", file.display());
-                            }
-                        }
+                    } else if let End::Wrong(wrong) = &outcome.end {
+                        println!("{number}: {}", wrong.rule);
                     }
                 }
-                println!("[{:.0} s] {} more", start.elapsed().as_secs_f64(), outcomes.len());
+                if kept {
+                    println!("{}", campaign::keep(&journal, &workshop, &batch, outcomes)?);
+                } else {
+                    println!("{}", journal.line(&batch));
+                }
+                Ok(())
             })?;
             println!("{}", tally.line());
             Ok(tally.wrong.is_empty())

@@ -4,6 +4,7 @@
 //! follows the types where they allow something, so that long sequences are likely to type; whether they do is for the
 //! compiler to say, and now and then a move of another state is tried on purpose.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// A type with its state.
@@ -17,14 +18,16 @@ pub struct Move {
     /// Whether the value stays.
     pub borrows: bool,
     /// The call, with its placeholders.
-    pub call: &'static str,
+    pub call: Cow<'static, str>,
     /// What comes back.
     pub gives: Vec<Kind>,
+    /// Whether it is made in any state of the kind: [`crate::table`] does not know which allow it.
+    pub any: bool,
 }
 
 impl Move {
     /// The name of the method.
-    pub fn method(&self) -> &'static str {
+    pub fn method(&self) -> &str {
         self.call.split(['(', ':']).next().unwrap_or_default()
     }
 }
@@ -38,8 +41,16 @@ pub struct Moves {
     pub ends: Vec<(Kind, &'static str)>,
     /// What functions give that are no methods.
     pub makers: Vec<(&'static str, Kind)>,
-    /// Types that values of a kind may have.
+    /// Functions that give a value without another: its kind, and the call.
+    pub new: Vec<(Kind, &'static str)>,
+    /// Types that values of a kind may have, in full.
     pub types: Vec<(Kind, &'static str)>,
+    /// The type that values of a kind have, by its name, and the state among its parameters.
+    pub values: Vec<(Kind, &'static str, &'static str)>,
+    /// What stands for something with a bound: a type, or a value.
+    pub fits: Vec<(&'static str, &'static str)>,
+    /// Methods, or all of a type, that are no move, and why.
+    pub left: Vec<(&'static str, &'static str)>,
 }
 
 /// The table of the repository.
@@ -58,12 +69,20 @@ impl Moves {
             let rest = rest.trim();
             match word {
                 "#" => {}
-                "end" | "make" | "type" => {
+                "of" => {
+                    let mut words = rest.split_whitespace();
+                    let (Some(kind), Some(of)) = (words.next(), words.next()) else { continue };
+                    table.values.push((kind, of, words.next().unwrap_or_default()));
+                }
+                "end" | "make" | "type" | "new" | "fits" | "left" => {
                     let Some((first, second)) = rest.split_once(' ') else { continue };
                     let pair = (first, second.trim());
                     let list = match word {
                         "end" => &mut table.ends,
                         "make" => &mut table.makers,
+                        "fits" => &mut table.fits,
+                        "new" => &mut table.new,
+                        "left" => &mut table.left,
                         _ => &mut table.types,
                     };
                     list.push(pair);
@@ -75,8 +94,9 @@ impl Moves {
                     table.moves.push(Move {
                         on,
                         borrows: call.starts_with('&'),
-                        call: call.trim_start_matches('&'),
+                        call: Cow::Borrowed(call.trim_start_matches('&')),
                         gives: gives.filter(|kind| *kind != "_").collect(),
+                        any: false,
                     });
                 }
             }
@@ -106,6 +126,11 @@ impl Moves {
         self.of(kind).all(|m| m.borrows)
     }
 
+    /// Whether there are moves on exactly this kind. There are none on a type whose state is not known.
+    pub fn has(&self, kind: &str) -> bool {
+        self.of(kind).next().is_some()
+    }
+
     /// Whether some move is a call of that method.
     pub fn knows(&self, method: &str) -> bool {
         self.moves.iter().any(|m| m.method() == method)
@@ -121,7 +146,6 @@ impl Moves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quote::ToTokens;
 
     #[test]
     fn the_table_reads_as_it_is_written() {
@@ -131,78 +155,6 @@ mod tests {
         assert_eq!(MOVES.find("acc.loading", "wait_ld").unwrap().gives, ["acc.ready", "floats"]);
         assert_eq!(MOVES.find("taking", "wait").unwrap().gives, ["taken"]);
         assert!(MOVES.kind("stage.used").is_some() && MOVES.kind("stage.lost").is_none());
-    }
-
-    /// Methods of the library that act for a set of threads and are in no move, and why.
-    const LEFT_OUT: &[(&str, &str)] =
-        &[("split", "an object is split once, and its kernel has done so")];
-
-    /// The public methods of a file that take a token: their names.
-    fn methods(text: &str) -> Vec<String> {
-        let file = syn::parse_file(text).unwrap();
-        let mut found = Vec::new();
-        for item in file.items {
-            let syn::Item::Impl(block) = item else { continue };
-            for item in block.items {
-                let syn::ImplItem::Fn(function) = item else { continue };
-                let public = matches!(function.vis, syn::Visibility::Public(_));
-                let receiver = function.sig.receiver().is_some();
-                let text = function.sig.to_token_stream().to_string();
-                let acts = text.contains("SameSet <")
-                    || text.contains(": Set")
-                    || text.contains("SingleThread");
-                if public && receiver && acts && function.sig.unsafety.is_none() {
-                    found.push(function.sig.ident.to_string());
-                }
-            }
-        }
-        found
-    }
-
-    #[test]
-    fn every_method_that_acts_is_a_move_or_left_out_with_a_reason() {
-        let library = crate::root().join("kernel-lib/src");
-        let mut all: Vec<String> = Vec::new();
-        let mut folders = vec![library];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() && !path.ends_with("ptx") {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    all.extend(methods(&std::fs::read_to_string(path).unwrap()));
-                }
-            }
-        }
-        let left_out = |name: &String| LEFT_OUT.iter().any(|entry| entry.0 == name);
-        let mut missing: Vec<_> =
-            all.iter().filter(|name| !MOVES.knows(name) && !left_out(name)).collect();
-        missing.sort();
-        missing.dedup();
-        assert_eq!(missing, Vec::<&String>::new(), "neither a move nor left out");
-        let gone: Vec<_> = LEFT_OUT.iter().filter(|entry| !all.contains(&entry.0.into())).collect();
-        assert!(gone.is_empty(), "left out, and not there: {gone:?}");
-        // Of these the signature does not say, or not so, for which set they act.
-        let silent = [
-            "answer",
-            "completed",
-            "editable",
-            "get",
-            "index",
-            "keep",
-            "ld",
-            "own",
-            "partition",
-            "put",
-            "st",
-        ];
-        let gone: Vec<_> = MOVES
-            .moves
-            .iter()
-            .map(Move::method)
-            .filter(|name| !all.contains(&(*name).to_owned()) && !silent.contains(name))
-            .collect();
-        assert!(gone.is_empty(), "moves that the library does not have: {gone:?}");
     }
 
     #[test]

@@ -9,7 +9,8 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Block, Stmt};
 
 use crate::edit::Edit;
-use crate::insert::{MARK, Static};
+use crate::insert::{Found, MARK};
+use crate::neutral;
 use crate::seed::Seed;
 use crate::shadow;
 use crate::walk::names;
@@ -53,13 +54,13 @@ impl FromStr for Number {
 pub struct Material {
     /// The kernels.
     pub seeds: Vec<Seed>,
-    /// Safe functions that make protocol values out of nothing.
-    pub statics: Vec<Static>,
+    /// What the library has that stands in no table.
+    pub found: Found,
     /// The words of the macros.
     pub vocabulary: Vec<String>,
 }
 
-/// One program in so many has names in the way of the macros, and no edit.
+/// One program in so many has names in the way of the macros, and no edit; as many have only edits that change nothing.
 const SHADOWS: usize = 12;
 /// Times that an edit without a place is drawn again.
 const TRIES: usize = 20;
@@ -77,6 +78,19 @@ pub struct Program {
     pub without: BTreeSet<String>,
     /// What stands in the way of the macros, if something does.
     pub shadow: Option<u64>,
+    /// Chooses edits that cannot change the result.
+    pub neutral: Option<u64>,
+}
+
+/// How much of its kernel's meaning a program keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Nothing that could be told beforehand.
+    Nothing,
+    /// The values, if it comes to an end.
+    Values,
+    /// All: it is silent as its kernel is.
+    Everything,
 }
 
 /// A program's text.
@@ -86,6 +100,8 @@ pub struct Source {
     pub text: String,
     /// What the edits did.
     pub notes: Vec<String>,
+    /// What they kept.
+    pub keeps: Keeps,
 }
 
 impl Program {
@@ -93,10 +109,13 @@ impl Program {
     pub fn new(number: Number, material: &Material) -> Self {
         let mut random = Random::of(number.seed, number.case);
         let seed = random.below(material.seeds.len());
-        let mut program =
-            Self { number, seed, edits: Vec::new(), without: BTreeSet::new(), shadow: None };
-        if random.below(SHADOWS) == 0 {
-            program.shadow = Some(random.next());
+        let mut program = Self::unedited(number, seed);
+        match random.below(SHADOWS) {
+            0 => program.shadow = Some(random.next()),
+            1 => program.neutral = Some(random.next()),
+            _ => {}
+        }
+        if program.is_compared() {
             return program;
         }
         let origin = &material.seeds[seed];
@@ -104,7 +123,7 @@ impl Program {
         for edit in 0..1 + random.below(3) {
             for _ in 0..TRIES {
                 let edit = Edit::random(&mut random, edit);
-                if edit.apply(&mut kernel, origin, &material.statics).is_some() {
+                if edit.apply(&mut kernel, origin, &material.found).is_some() {
                     program.edits.push(edit);
                     break;
                 }
@@ -113,9 +132,22 @@ impl Program {
         program
     }
 
+    /// A program of that number with names in the way of the macros.
+    pub fn in_the_way(number: Number, material: &Material) -> Self {
+        let mut random = Random::of(number.seed, number.case);
+        let seed = random.below(material.seeds.len());
+        Self { shadow: Some(random.next()), ..Self::unedited(number, seed) }
+    }
+
     /// The kernel as it is, under a name of its own.
     pub fn unedited(number: Number, seed: usize) -> Self {
-        Self { number, seed, edits: Vec::new(), without: BTreeSet::new(), shadow: None }
+        let (edits, without) = (Vec::new(), BTreeSet::new());
+        Self { number, seed, edits, without, shadow: None, neutral: None }
+    }
+
+    /// Whether it is compared with its kernel.
+    pub fn is_compared(&self) -> bool {
+        self.shadow.is_some() || self.neutral.is_some()
     }
 
     /// Its text, as a module.
@@ -125,16 +157,22 @@ impl Program {
         let kernel = seed.kernel_in(&mut file);
         let mut notes = Vec::new();
         for edit in &self.edits {
-            notes.extend(edit.apply(kernel, seed, &material.statics));
+            notes.extend(edit.apply(kernel, seed, &material.found));
         }
         Without(&self.without).visit_item_fn_mut(kernel);
+        let mut keeps = if self.shadow.is_some() { Keeps::Everything } else { Keeps::Nothing };
+        if let Some(choice) = self.neutral {
+            let (done, exact) = neutral::apply(choice, kernel, seed);
+            notes.extend(done);
+            keeps = if exact { Keeps::Everything } else { Keeps::Values };
+        }
         if let Some(choice) = self.shadow {
             notes.extend(shadow::apply(choice, &mut file, seed, &material.vocabulary));
         }
         seed.rename(&mut file, &self.number.name());
         let forbid = if seed.claims { "" } else { "#![forbid(unsafe_code)]\n" };
         let text = format!("{forbid}#![allow(warnings)]\n{}", prettyplease::unparse(&file));
-        Source { text, notes }
+        Source { text, notes, keeps }
     }
 
     /// The statements that its edits made and that it still has, by the names that they bind.
@@ -216,7 +254,7 @@ mod tests {
         let root = crate::root();
         Material {
             seeds: crate::seed::load(&root).unwrap(),
-            statics: Vec::new(),
+            found: Found::default(),
             vocabulary: shadow::vocabulary(&root.join("kernel-lib")).unwrap(),
         }
     }
@@ -233,6 +271,7 @@ mod tests {
             assert_eq!(source.text, program.source(&material).text);
             syn::parse_file(&source.text).unwrap_or_else(|error| panic!("{number}: {error}"));
             edited += usize::from(!source.notes.is_empty());
+            assert_eq!(source.keeps != Keeps::Nothing, program.is_compared(), "{number}");
         }
         assert!(edited > 180, "{edited} of 200 are edited");
         assert_eq!("3:17".parse(), Ok(Number { seed: 3, case: 17 }));

@@ -8,7 +8,10 @@ use std::path::Path;
 use baton_campaign::Random;
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
-use syn::{Item, ItemFn, parse_quote, parse2};
+use syn::{
+    AngleBracketedGenericArguments, FnArg, GenericArgument, Item, ItemFn, PathArguments, Type, parse_quote, parse_str,
+    parse2,
+};
 
 use crate::seed::Seed;
 use crate::walk::{renamed, words};
@@ -38,8 +41,14 @@ pub fn vocabulary(library: &Path) -> Result<Vec<String>> {
 /// What stands in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shadow {
-    /// A type of the signature or of shared memory is `super::Meant`, and the module has another `Meant`.
+    /// A type in the signature or in shared memory is `super::Meant`, and the module has another `Meant`.
     Path,
+    /// The whole type of a parameter is.
+    Type,
+    /// The layout of the token is.
+    Layout,
+    /// A number in the token's type or in shared memory is `super::MEANT`.
+    Count,
     /// A trait that everything implements has the macros' names.
     Trait,
     /// A parameter has a name of the macros.
@@ -48,10 +57,20 @@ enum Shadow {
     Items,
 }
 
-const ALL: [Shadow; 4] = [Shadow::Path, Shadow::Trait, Shadow::Parameter, Shadow::Items];
+const ALL: [Shadow; 7] = [
+    Shadow::Path,
+    Shadow::Type,
+    Shadow::Layout,
+    Shadow::Count,
+    Shadow::Trait,
+    Shadow::Parameter,
+    Shadow::Items,
+];
 
 /// Types that may be meant, each with one of another size or kind.
 const MEANT: &[(&str, &str)] = &[("u32", "u64"), ("f32", "u8"), ("bf16", "f32"), ("u64", "u32")];
+/// Types of parameters that are not meant.
+const DECOYS: &[&str] = &["u8", "u64", "GlobalPtr<u8>", "ReadOnly<u64>", "baton::protocol::Queue<u8>"];
 
 /// Puts something in the way; says what, or nothing where there is no place for it.
 pub fn apply(
@@ -76,6 +95,9 @@ fn once(
     let kind = ALL[random.below(ALL.len())];
     match kind {
         Shadow::Path => path(random, file, seed),
+        Shadow::Type => type_(random, file, seed),
+        Shadow::Layout => layout(file, seed),
+        Shadow::Count => number(random, file, seed),
         Shadow::Trait => {
             let constants: BTreeSet<_> = (0..4)
                 .filter_map(|_| {
@@ -177,17 +199,149 @@ fn path(random: &mut Random, file: &mut syn::File, seed: &Seed) -> Option<String
         }
     }
     let (real_type, decoy_type) = (format_ident!("{real}"), format_ident!("{decoy}"));
+    further_in(
+        file,
+        parse_quote!(pub type Meant = #real_type;),
+        parse_quote!(pub type Meant = #decoy_type;),
+    );
+    Some(format!("{real} is super::Meant, and Meant is {decoy} further in"))
+}
+
+/// Puts the whole file one module further in, with what is meant outside and a decoy of the same name beside the kernel.
+fn further_in(file: &mut syn::File, meant: Item, decoy: Item) {
     let mut items = std::mem::take(&mut file.items);
-    items.push(parse_quote!(pub type Meant = #decoy_type;));
-    // What a seed says about itself stays at the top.
+    items.push(decoy);
     file.items = vec![
         parse_quote!(
             use baton::prelude::*;
         ),
-        parse_quote!(pub type Meant = #real_type;),
+        // What the type names beside the library's.
+        parse_quote!(
+            use inner::*;
+        ),
+        meant,
         parse_quote!(pub mod inner { #(#items)* }),
     ];
-    Some(format!("{real} is super::Meant, and Meant is {decoy} further in"))
+}
+
+/// Names the whole type of a parameter so.
+fn type_(random: &mut Random, file: &mut syn::File, seed: &Seed) -> Option<String> {
+    let kernel = seed.kernel_in(file);
+    // What a parameter of the kernel stands in cannot be said outside.
+    if !kernel.sig.generics.params.is_empty() || kernel.sig.inputs.len() < 2 {
+        return None;
+    }
+    let at = 1 + random.below(kernel.sig.inputs.len() - 1);
+    let Some(FnArg::Typed(input)) = kernel.sig.inputs.iter_mut().nth(at) else { return None };
+    let real = std::mem::replace(&mut *input.ty, parse_quote!(super::Meant));
+    let decoy: Type = parse_str(DECOYS[random.below(DECOYS.len())]).ok()?;
+    let note = format!(
+        "{} is super::Meant, and Meant is {} further in",
+        real.to_token_stream(),
+        decoy.to_token_stream()
+    );
+    further_in(file, parse_quote!(pub type Meant = #real;), parse_quote!(pub type Meant = #decoy;));
+    Some(note)
+}
+
+/// Names the layout of the token so: the decoy has another amount of shared memory.
+fn layout(file: &mut syn::File, seed: &Seed) -> Option<String> {
+    let arguments = token(seed.kernel_in(file))?;
+    let Some(GenericArgument::Type(layout)) = arguments.args.iter_mut().nth(1) else { return None };
+    let real = layout.to_token_stream().to_string();
+    if real.contains('<') {
+        return None;
+    }
+    *layout = parse_quote!(super::Meant);
+    let real = format_ident!("{real}");
+    let meant = match &*real.to_string() {
+        "NoShared" => parse_quote!(pub type Meant = NoShared;),
+        _ => parse_quote!(pub type Meant = inner::#real;),
+    };
+    let decoy = parse_quote! {
+        baton::shared! { pub struct Meant in not_meant { little: Exchange<u32, 32> } }
+    };
+    further_in(file, meant, decoy);
+    Some(format!("{real} is super::Meant, and Meant has an exchange of 32 words further in"))
+}
+
+/// The arguments of the token's type.
+fn token(kernel: &mut ItemFn) -> Option<&mut AngleBracketedGenericArguments> {
+    let Some(FnArg::Typed(input)) = kernel.sig.inputs.first_mut() else { return None };
+    let Type::Path(path) = &mut *input.ty else { return None };
+    match &mut path.path.segments.last_mut()?.arguments {
+        PathArguments::AngleBracketed(arguments) => Some(arguments),
+        _ => None,
+    }
+}
+
+/// Names a number so: that of the threads, or one in shared memory.
+fn number(random: &mut Random, file: &mut syn::File, seed: &Seed) -> Option<String> {
+    let in_shared = |item: &Item| match item {
+        Item::Macro(call) => numbers(&call.mac.tokens),
+        _ => 0,
+    };
+    let total: usize = file.items.iter().map(in_shared).sum();
+    let mut left = random.below(total + 1);
+    let real = if left == total {
+        let arguments = token(seed.kernel_in(file))?;
+        let threads = arguments.args.iter_mut().nth(2)?;
+        let real = threads.to_token_stream();
+        *threads = parse_quote!({ super::MEANT });
+        real
+    } else {
+        let mut found = None;
+        for item in &mut file.items {
+            let Item::Macro(call) = item else { continue };
+            let tokens = call.mac.tokens.clone();
+            call.mac.tokens = meant_number(tokens, &mut left, &mut found);
+        }
+        found?
+    };
+    let note = format!("{real} is super::MEANT, and MEANT is another number further in");
+    further_in(
+        file,
+        parse_quote!(pub const MEANT: u32 = #real;),
+        parse_quote!(pub const MEANT: u32 = 1 + #real;),
+    );
+    Some(note)
+}
+
+fn numbers(tokens: &TokenStream) -> usize {
+    let each = |token: TokenTree| match token {
+        TokenTree::Literal(_) => 1,
+        TokenTree::Group(group) => numbers(&group.stream()),
+        _ => 0,
+    };
+    tokens.clone().into_iter().map(each).sum()
+}
+
+/// Code with `super::MEANT` in the place of the literal `left`, which is put into `found`.
+fn meant_number(
+    tokens: TokenStream,
+    left: &mut usize,
+    found: &mut Option<TokenStream>,
+) -> TokenStream {
+    let mut out = TokenStream::new();
+    for token in tokens {
+        match token {
+            TokenTree::Literal(literal) => {
+                if *left == 0 && found.is_none() {
+                    *found = Some(TokenTree::Literal(literal).into());
+                    out.extend(quote!({ super::MEANT }));
+                } else {
+                    *left = left.saturating_sub(1);
+                    out.extend([TokenTree::Literal(literal)]);
+                }
+            }
+            TokenTree::Group(group) => {
+                let inner = meant_number(group.stream(), left, found);
+                out.extend([TokenTree::Group(Group::new(group.delimiter(), inner))]);
+            }
+            other => out.extend([other]),
+        }
+    }
+    out
 }
 
 fn count(tokens: &TokenStream, word: &str) -> usize {

@@ -1,5 +1,5 @@
-//! The search finds what it is for. Two holes that the library once had are brought back in a copy of its sources, in the target
-//! folder, and programs made as always have to fall into both.
+//! The search finds what it is for. Three holes that the library once had are brought back in a copy of its sources, in the target
+//! folder, and programs made as always have to fall into each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use baton_campaign::Campaign;
 use baton_programs::batch::{Outcome, Workshop};
 use baton_programs::campaign::{report, run};
 use baton_programs::judge::End;
+use baton_programs::program::{Number, Program};
 use baton_programs::root;
 use baton_programs::shrink::shrink;
 
@@ -37,10 +38,26 @@ const HOLES: &[Hole] = &[
         now: "    type Refill<F: Fill> = ByThreads;\n",
         then: "    type Refill<F: Fill> = F;\n",
     },
+    // The macro of kernels reads the layout of shared memory in a module of its own, where `super` is another.
+    Hole {
+        file: "src/entry.rs",
+        now: "                        const $crate::macro_support::bytes::<$launched>(),\n                        $(const",
+        then: "                        const nested::BYTES,\n                        $(const",
+    },
+    Hole {
+        file: "src/entry.rs",
+        now: "                const { $crate::macro_support::in_order([$($index),*]) };\n                // SAFETY: comments.\n",
+        then: "                const { $crate::macro_support::in_order([$($index),*]) };\n\
+               mod nested { use super::*; pub const BYTES: u32 = $crate::macro_support::bytes::<$launched>(); }\n\
+               // SAFETY: comments.\n",
+    },
 ];
 
 /// Programs of each kernel. Which of them find a hole changes with the kernels, the moves and the edits; some do.
 const PROGRAMS: u64 = 60;
+
+/// Programs with names in the way, of which a seventh mean another layout.
+const NAMES: u64 = 40;
 
 /// A copy of the library with the holes in it.
 fn library() -> PathBuf {
@@ -63,7 +80,12 @@ fn library() -> PathBuf {
             "[lints]" | "workspace = true" => "",
             other => other,
         });
-        write(&manifest, &lines.collect::<Vec<_>>().join("\n"));
+        let mut text = lines.collect::<Vec<_>>().join("\n");
+        if manifest.parent() == Some(&*copy) {
+            // rustdoc is asked about it by itself.
+            text += "\n\n[workspace]\n";
+        }
+        write(&manifest, &text);
     }
     copy
 }
@@ -94,7 +116,7 @@ fn rules(name: &str, kernel: &str, library: &Path) -> Vec<String> {
     let mut workshop = Workshop::with(name, library.to_owned()).unwrap().only(&[kernel]);
     workshop.target = root().join("target/programs/holes/check");
     let campaign = Campaign::new(&format!("{kernel} with holes"), PROGRAMS, PROGRAMS);
-    let tally = run(&workshop, &campaign, 0..PROGRAMS, |_| {}).unwrap();
+    let tally = run(&workshop, &campaign, 0..PROGRAMS, |_, _| Ok(())).unwrap();
     let rule = |outcome: &Outcome| match &outcome.end {
         End::Wrong(wrong) => wrong.rule.clone(),
         other => panic!("{other}"),
@@ -122,4 +144,28 @@ fn what_was_a_hole_is_found() {
     // What is no follower's is read and arrived on.
     let followers = rules("holes-followers", "copies", &library);
     assert!(!followers.is_empty());
+    // A kernel is launched with less shared memory than it uses.
+    let nested = meant(&library);
+    assert!(nested.iter().any(|rule| rule == "meaning" || rule == "out-of-bounds"), "{nested:?}");
+}
+
+/// The rules that programs with names in the way are found to break.
+fn meant(library: &Path) -> Vec<String> {
+    let mut workshop =
+        Workshop::with("holes-names", library.to_owned()).unwrap().only(&["reverse", "exchanges"]);
+    workshop.target = root().join("target/programs/holes/check");
+    let campaign = Campaign::new("names in the way, with holes", NAMES, NAMES);
+    let numbers = (0..NAMES).map(|case| Number { seed: campaign.seed(), case });
+    let programs: Vec<Program> =
+        numbers.map(|number| Program::in_the_way(number, &workshop.material)).collect();
+    let outcomes = workshop.run(programs, &campaign).unwrap();
+    let mut found = Vec::new();
+    for outcome in &outcomes {
+        if let End::Wrong(wrong) = &outcome.end {
+            println!("{}: {}; {:?}", outcome.program.number, wrong.rule, outcome.notes);
+            found.push(wrong.rule.clone());
+            assert!(outcome.notes[0].contains("super::M"), "{}", report(&workshop, outcome));
+        }
+    }
+    found
 }
