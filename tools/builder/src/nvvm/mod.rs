@@ -29,7 +29,7 @@ pub(crate) fn compile(path: &Path, ir: &str, package: &str, arch: Arch) -> Resul
         )));
     }
     let ptx = library.compile(&rewrite::modern(ir), package, &compute).map_err(refused)?;
-    Ok(lowest_version(&ptx, arch))
+    Ok(as_llvm_writes(&ptx, arch))
 }
 
 /// For which targets this road is.
@@ -49,15 +49,31 @@ pub(crate) fn too_old(archs: &[Arch]) -> Error {
 /// The first version of LLVM whose IR has the form that rustc writes.
 const FIRST_MODERN: i32 = 16;
 
-/// libNVVM declares its newest version of PTX, which older drivers refuse. The lowest that knows the target stands here instead, as
-/// LLVM writes it; what the instructions need is added where all PTX is finished.
-fn lowest_version(ptx: &str, arch: Arch) -> String {
+/// The PTX as LLVM would have written it.
+///
+/// libNVVM declares its newest version of the language, which older drivers refuse: the lowest that knows the target stands here, and
+/// what the instructions need is added where all PTX is finished. It repeats the place in the source before each line of an assembly, where
+/// a comment is about the instruction on the next line.
+fn as_llvm_writes(ptx: &str, arch: Arch) -> String {
     let (major, minor) = arch.first_ptx();
-    let line = |line: &str| match line.trim_start().starts_with(".version ") {
-        true => format!(".version {major}.{minor}\n"),
-        false => format!("{line}\n"),
-    };
-    ptx.lines().map(line).collect()
+    let mut text = String::with_capacity(ptx.len());
+    let mut assembly = false;
+    for line in ptx.lines() {
+        let trimmed = line.trim_start();
+        match trimmed {
+            "// begin inline asm" => assembly = true,
+            "// end inline asm" => assembly = false,
+            _ if assembly && (trimmed.starts_with(".loc") || trimmed.is_empty()) => continue,
+            _ => {}
+        }
+        if trimmed.starts_with(".version ") {
+            text += &format!(".version {major}.{minor}");
+        } else {
+            text += line;
+        }
+        text.push('\n');
+    }
+    text
 }
 
 #[cfg(test)]
@@ -65,11 +81,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_the_lowest_of_the_target() {
-        let ptx = "//\n.version 9.5\n.target sm_100a, debug\nret;\n";
+    fn the_version_is_the_lowest_of_the_target_and_assembly_is_in_one_piece() {
+        let ptx = "//\n.version 9.5\n.target sm_100a, debug\n\t.loc 1 2 3\n\t// begin inline asm\n\t//@baton fence acquire\n\
+                   \t.loc 1 2 3\nfence.acq_rel.gpu;\n\n\t// end inline asm\n\t.loc 1 4 3\n\tret;\n";
         assert_eq!(
-            lowest_version(ptx, Arch::Sm100a),
-            "//\n.version 8.6\n.target sm_100a, debug\nret;\n"
+            as_llvm_writes(ptx, Arch::Sm100a),
+            "//\n.version 8.6\n.target sm_100a, debug\n\t.loc 1 2 3\n\t// begin inline asm\n\t//@baton fence acquire\n\
+             fence.acq_rel.gpu;\n\t// end inline asm\n\t.loc 1 4 3\n\tret;\n"
         );
     }
 }
