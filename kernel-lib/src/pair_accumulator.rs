@@ -33,11 +33,7 @@ use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{
     Group2, commit_multicast, dealloc, fence_after_thread_sync, fence_before_thread_sync,
 };
-<<<<<<< HEAD
-use crate::ptx::{mark, mbarrier, shared, sreg};
-=======
-use crate::ptx::{mbarrier, sreg};
->>>>>>> w/pairs
+use crate::ptx::{mark, mbarrier, sreg};
 use crate::require;
 use crate::scope::Cluster;
 use crate::sem::Relaxed;
@@ -115,16 +111,12 @@ impl<'k, Tag, const N: u32, const COLS: usize>
     #[inline(always)]
     pub fn split<P: Set, C: Set>(
         self, // C2: the accumulators are split once, so each end exists once for each thread; hand the ends to their roles
-<<<<<<< HEAD
-    ) -> PairEnds<'k, Tag, P, C, RingTag, N, COLS, STAGES>
+    ) -> PairEnds<'k, Tag, P, C, N, COLS>
     where
         Tag: crate::layout::Tag,
     {
         mark::end::<Tag, P, 0>();
         mark::end::<Tag, C, 1>();
-=======
-    ) -> PairEnds<'k, Tag, P, C, N, COLS> {
->>>>>>> w/pairs
         (
             PairProducer {
                 base: self.base,

@@ -362,11 +362,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         State: HasContents,
     {
         let full = self.full;
-<<<<<<< HEAD
         set.agree_on(full.raw());
-        set.barrier();
-=======
->>>>>>> w/pairs
         set.lead(|| {
             let pushed = const { Relay::<N, T, LEN, CTAS>::PUSHED };
             // SAFETY: the next CTA's full barrier expects this one arrival a phase (I11), and the one before is complete: its
