@@ -38,9 +38,12 @@ pub(crate) struct Want {
     pub isolated: bool,
 }
 
+/// Nothing has to be put back.
+pub(crate) struct Entered;
+
 pub(crate) trait Queue: Any + Send + Sync {
-    fn enter(&self) -> Result<(), Error> {
-        Ok(())
+    fn enter(&self) -> Result<Entered, Error> {
+        Ok(Entered)
     }
     fn work(&self, what: &'static str) -> Result<(), Error>;
     fn wait(&self, event: &dyn Event) -> Result<(), Error>;
