@@ -83,8 +83,8 @@ const fn same_threads(attribute: u32, token: u32) {
 #[track_caller]
 const fn same_cluster<L: Layout>(attribute: u32) {
     require(
-        !L::PAIR || attribute == 2,
-        "rule D10: tensor memory of a pair is that of the two CTAs of a cluster (`cta_group::2`), and the kernel is not launched \
+        !L::PAIR || (attribute != 0 && attribute % 2 == 0),
+        "rule D10: tensor memory of a pair is that of two CTAs of a cluster (`cta_group::2`), and the kernel is not launched \
          in clusters \
          of two: write `cluster = 2` in `#[baton::kernel]`",
     );

@@ -38,7 +38,7 @@ use crate::require;
 use crate::scope::Cluster;
 use crate::sem::Relaxed;
 use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
-use crate::tile::Tile;
+use crate::tile::{Tile, ToAll};
 use crate::token::{
     Brand, Finished, Marks, ProofOf, SameSet, Set, SingleThread, StaysWithItsThreads, WARP,
 };
@@ -48,14 +48,14 @@ const MBARRIER: u32 = 8;
 /// Rows of an accumulator in each of the two CTAs.
 const ROWS: usize = 128;
 
-/// A ring of `N` accumulators of 256 rows and `COLS` columns of f32 in the tensor memory of a pair of CTAs: a field of a layout, at most
-/// one in each.
-pub struct PairAccs<const N: u32, const COLS: usize>(());
+/// A ring of `N` accumulators of 256 rows and `COLS` columns of f32 in the tensor memory of each pair of the `CTAS` CTAs of a cluster: a
+/// field of a layout, at most one in each.
+pub struct PairAccs<const N: u32, const COLS: usize, const CTAS: u32 = 2>(());
 
 // SAFETY: (1) each full barrier, and that of the end, expects the one commit of a phase that arrives in its CTA; each empty barrier,
 // used in the CTA that leads, the epilogues of both (I11, I23); (2) barriers within BYTES, accumulators within COLUMNS (I7); (3)
 // `Closed` comes from `dealloc`, which takes the proofs of both ends (I21).
-unsafe impl<const N: u32, const COLS: usize> Field for PairAccs<N, COLS> {
+unsafe impl<const N: u32, const COLS: usize, const CTAS: u32> Field for PairAccs<N, COLS, CTAS> {
     const BYTES: u32 = <Accs<N, ROWS, COLS> as Field>::BYTES;
     const ALIGN: u32 = MBARRIER;
     const COLUMNS: u32 = {
@@ -67,7 +67,14 @@ unsafe impl<const N: u32, const COLS: usize> Field for PairAccs<N, COLS> {
         <Accs<N, ROWS, COLS> as Field>::COLUMNS
     };
     const PAIR: bool = true;
-    const CLUSTER: u32 = 2;
+    const CLUSTER: u32 = {
+        require(
+            CTAS >= 2 && CTAS <= 16 && CTAS % 2 == 0,
+            "rule D10: the CTAs of a cluster are pairs, 2 to 16 of them, more than 8 only where the device allows it: write \
+             `PairAccs<N, COLS, CTAS>` with the number of the kernel's `cluster = CTAS`",
+        );
+        CTAS
+    };
     type Part<'k, Tag> = PairAccsPart<'k, Tag, N, COLS>;
     type Closed<'k, Tag> = Deallocated<'k, Tag>;
 
@@ -348,6 +355,30 @@ pub unsafe trait PairOperands<const N: usize> {
     ///    may read until this thread's next commit completes.
     #[doc(hidden)]
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool);
+}
+
+/// Tiles that the CTAs at the same place in their pairs have loaded for each other are the tiles themselves.
+macro_rules! loaded_for_all_pairs {
+    ($(($a:ty, $b:ty) $($pairs:ident)*;)*) => {$(
+        // SAFETY: the tiles themselves.
+        #[diagnostic::do_not_recommend]
+        unsafe impl<E: MmaElement, const N: usize, const HALF: usize, const K: usize, $(const $pairs: u32),*> PairOperands<N>
+            for ($a, $b)
+        {
+            #[inline(always)]
+            unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    <(Tile<E, ROWS, K>, Tile<E, HALF, K>) as PairOperands<N>>::issue(accumulator, stage, accumulate)
+                }
+            }
+        }
+    )*};
+}
+loaded_for_all_pairs! {
+    (ToAll<Tile<E, ROWS, K>, A>, Tile<E, HALF, K>) A;
+    (Tile<E, ROWS, K>, ToAll<Tile<E, HALF, K>, B>) B;
+    (ToAll<Tile<E, ROWS, K>, A>, ToAll<Tile<E, HALF, K>, B>) A B;
 }
 
 // SAFETY: the instructions read the two tiles, at the same places in both CTAs (I7, I23), and write the accumulator.

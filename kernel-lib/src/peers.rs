@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | what copies of this CTA, or `st.async`, wrote into its memory | nothing: their completion releases | [`wait`] |
 //! | a stage that `tcgen05.mma` has read | nothing: the commit is the arrival | [`wait`] |
+//! | the same, for ordinary loads alone | the same | [`wait_to_read`] |
 //! | a stage of this CTA that threads have read, for copies | [`release_reads_to_copies`] by the one that arrives for its set | [`wait`] |
 //! | a stage of this CTA that `wgmma` has read, or that anyone may write | the same, and [`release_own`] | [`wait`] |
 //! | tensor memory | `tcgen05.fence::before_thread_sync` | a relaxed wait, `tcgen05.fence::after_thread_sync` |
@@ -32,8 +33,29 @@ use crate::sem::Relaxed;
 #[inline(always)]
 pub(crate) unsafe fn wait(barrier: Addr<SharedCta>, phase: u32) {
     // SAFETY: the caller's promise.
-    unsafe { ptx::mbarrier::wait_parity::<Relaxed, Cluster>(barrier, phase) };
-    acquire();
+    unsafe { wait_to_read(barrier, phase) };
+    ptx::fence::fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster();
+}
+
+/// As [`wait`], for ordinary accesses of this thread alone.
+///
+/// # Safety
+/// 1. As for [`wait`].
+#[inline(always)]
+pub(crate) unsafe fn wait_to_read(barrier: Addr<SharedCta>, phase: u32) {
+    // SAFETY: the caller's promise.
+    unsafe { wait_to_end(barrier, phase) };
+    ptx::fence::fence_acquire_sync_restrict_shared_cluster_cluster();
+}
+
+/// As [`wait`], where nothing is accessed behind it.
+///
+/// # Safety
+/// 1. As for [`wait`].
+#[inline(always)]
+pub(crate) unsafe fn wait_to_end(barrier: Addr<SharedCta>, phase: u32) {
+    // SAFETY: the caller's promise.
+    unsafe { ptx::mbarrier::wait_parity::<Relaxed, Cluster>(barrier, phase) }
 }
 
 /// As [`wait`], asks once.
@@ -45,14 +67,9 @@ pub(crate) unsafe fn try_wait(barrier: Addr<SharedCta>, phase: u32) -> bool {
     // SAFETY: the caller's promise.
     let complete = unsafe { ptx::mbarrier::try_wait_parity::<Relaxed, Cluster>(barrier, phase) };
     // Behind an answer of no they say nothing, and they cost nothing.
-    acquire();
-    complete
-}
-
-#[inline(always)]
-fn acquire() {
     ptx::fence::fence_acquire_sync_restrict_shared_cluster_cluster();
     ptx::fence::fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster();
+    complete
 }
 
 /// Before relaxed arrivals: what this thread has read of its CTA's shared memory, and what it knows that others of the CTA have, comes

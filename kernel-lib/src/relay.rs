@@ -282,7 +282,7 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
             let empty = self.base.offset(Relay::<N, T, LEN, CTAS>::EMPTY + index * MBARRIER);
             // SAFETY: this CTA's barrier (I6), whose phase ends as often as the stage was filled; nobody but this end begins the next
             // (I9, I10).
-            unsafe { peers::wait(empty, self.cursor.last_fill(index)) };
+            unsafe { peers::wait_to_end(empty, self.cursor.last_fill(index)) };
             index += 1;
         }
         // SAFETY: every stage that was filled has come back, and this end, the one that fills, is consumed (I9, I21).
@@ -382,8 +382,7 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
     ///
     /// # PTX
     /// A loop over `mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64` on this CTA's full barrier,
-    /// `fence.acquire.sync_restrict::shared::cluster.cluster`,
-    /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster`. PTX 8.6, sm_90 (ISA 9.7.13.4, 9.7.13.15.16).
+    /// `fence.acquire.sync_restrict::shared::cluster.cluster`. PTX 8.6, sm_90 (ISA 9.7.13.4, 9.7.13.15.16).
     #[inline(always)]
     pub fn wait<Sc, U>(&mut self, set: &mut U) -> OwnSlot<'k, Tag, S, T, Full, N, LEN, CTAS>
     where
@@ -394,7 +393,7 @@ impl<'k, Tag, S: Set, const N: u32, T: Element, const LEN: usize, const CTAS: u3
         let index = self.cursor.index();
         let full = self.base.offset(Relay::<N, T, LEN, CTAS>::FULL + index * MBARRIER);
         // SAFETY: this CTA's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
-        unsafe { peers::wait(full, self.cursor.filled()) };
+        unsafe { peers::wait_to_read(full, self.cursor.filled()) };
         self.cursor.advance();
         OwnSlot {
             base: self.base,

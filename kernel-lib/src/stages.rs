@@ -36,6 +36,9 @@
 //! by a commit that arrives in both CTAs. The other CTA loads its part and waits until it comes back; that it was filled is nothing that
 //! its threads observe (rules B6, C11). There is no second phase that could drift from the first.
 //!
+//! In a cluster of several pairs, `ToAll<T, PAIRS>` is a tile that the CTAs at the same place in each pair have in common: each loads its
+//! share for those, onto the barriers of the CTAs that lead their pairs, and a stage comes back when every pair has handed it back.
+//!
 //! # Why a hand-over is one
 //! A set acts as one: each of its threads makes its accesses, the set's barrier orders them (ISA 8.9.4), and one
 //! lane arrives with `.release.cta`, which is cumulative over what the barrier ordered (ISA 8.8). So each
@@ -277,6 +280,12 @@ pub(crate) unsafe fn arrive_for_the_set<T: Set>(set: &mut T, barrier: Addr<Share
         // SAFETY: as above.
         unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(barrier) };
     });
+}
+
+/// The first CTA of each of `pairs` pairs, as the mask of a multicast.
+#[inline(always)]
+const fn first_of_all_pairs(pairs: u32) -> u16 {
+    (0x5555 & ((1u32 << (2 * pairs)) - 1)) as u16
 }
 
 /// The CTAs of ranks 0 to `ctas - 1`, as the mask of a multicast.

@@ -318,11 +318,20 @@ impl<const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32> Slot<DEPTH, FOLL
     #[inline(always)]
     unsafe fn read(&self, phase: u32) -> Response {
         // SAFETY: the slot's barrier, initialised by the claim (I6); the caller's cursor says the phase (I10).
-        unsafe { wait::<CTAS>(self.full(), phase) };
+        unsafe {
+            if CTAS == 1 {
+                mbarrier::wait_parity::<Acquire, CtaScope>(self.full(), phase);
+            } else {
+                peers::wait_to_read(self.full(), phase);
+            }
+        }
         // SAFETY: 16 bytes on their boundary, complete by the phase (I18); nobody writes them before this thread hands them back (I13),
         // fenced (I17).
         let words = unsafe { ld::ld_weak_v4::<_, u32>(self.answer()) }.map(u64::from);
-        fence::fence_proxy_async_in::<SharedCta>();
+        // In a cluster the fence stands in `hand_back`, and in the thread that asks, which hands back by asking.
+        if CTAS == 1 {
+            fence::fence_proxy_async_in::<SharedCta>();
+        }
         Response { low: words[0] | words[1] << 32, high: words[2] | words[3] << 32 }
     }
 
@@ -442,9 +451,13 @@ impl<'k, Tag, S: Set, State, const DEPTH: u32, const FOLLOWERS: usize, const CTA
         let slot = self.slot();
         // SAFETY: a claimed field's (I6), and this thread reads each answer once, in their order, by its own cursor (I10).
         let response = unsafe { slot.read(self.cursor.filled()) };
-        if CTAS > 1 && sreg::cluster_ctarank() != 0 {
-            // SAFETY: just read and fenced (I17), by the one thread of this CTA that would ask (I9, I11).
-            unsafe { slot.hand_back() };
+        if CTAS > 1 {
+            if sreg::cluster_ctarank() == 0 {
+                fence::fence_proxy_async_in::<SharedCta>();
+            } else {
+                // SAFETY: just read, by the one thread of this CTA that would ask (I9, I11); fenced there (I17).
+                unsafe { slot.hand_back() };
+            }
         }
         self.cursor.advance();
         if cluster_launch::is_canceled(response) {

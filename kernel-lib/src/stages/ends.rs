@@ -15,7 +15,7 @@ use crate::token::{
     Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
 };
 
-use super::{CompletesHere, Drain, DrainsLike, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase_of};
+use super::{CompletesHere, Drain, DrainsLike, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase, wait_phase_of};
 
 /// A ring that has been claimed and not yet split into its ends.
 pub struct StagesPart<'k, Tag, R> {
@@ -135,11 +135,24 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
         set: &mut T,
     ) -> <R::Fill as Fill>::Closed<'k, Tag> {
         let _ = set;
-        if R::Fill::ASYNCHRONOUS {
-            self.wait_fills();
+        if R::Fill::ASYNCHRONOUS && !R::Drain::PAIR {
+            self.each_last(R::STRIDE * R::STAGES, |full, phase| {
+                // SAFETY: as in `wait_fills`; nothing is accessed behind it (I6, I9, I10).
+                unsafe {
+                    if R::CTAS == 1 {
+                        wait_phase(full, phase);
+                    } else {
+                        peers::wait_to_end(full, phase);
+                    }
+                }
+            });
         }
-        if R::PEERS > 1 && R::Drain::ASYNCHRONOUS && !R::Drain::PAIR {
-            self.wait_drains();
+        if R::CTAS > 1 && R::Drain::ASYNCHRONOUS {
+            self.each_last((R::STRIDE + MBARRIER) * R::STAGES, |empty, phase| {
+                // Commits of peers arrive without a thread of theirs, and this CTA has to be there (rule F3).
+                // SAFETY: as in `wait_fills`; nothing is accessed behind it (I6, I9, I10).
+                unsafe { peers::wait_to_end(empty, phase) };
+            });
         }
         // SAFETY: every fill of every stage has been observed, and this end, the one that begins them, is consumed (I9, I21).
         unsafe { <R::Fill as Fill>::Closed::conjure() }
@@ -151,30 +164,21 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
     /// behind its wait.
     #[inline(always)]
     pub(crate) fn wait_fills(&self) {
-        if R::Drain::PAIR {
-            return self.wait_drains();
-        }
-        let mut index = 0;
-        while index < ptx::opaque(N) {
-            let full = self.base.offset(R::STRIDE * R::STAGES + index * MBARRIER);
-            // SAFETY: the ring's barrier (I6); nobody but this producer begins its next phase (I9, I10).
-            unsafe { wait_phase_of::<R>(full, self.cursor.last_fill(index)) };
-            index += 1;
-        }
+        let empties = if R::Drain::PAIR { MBARRIER * R::STAGES } else { 0 };
+        self.each_last(R::STRIDE * R::STAGES + empties, |barrier, phase| {
+            // SAFETY: the ring's barrier (I6). A full one's next phase nobody but this producer begins, and an empty one's phases end as
+            // often, each behind its fill (I9, I10).
+            unsafe { wait_phase_of::<R>(barrier, phase) };
+        });
     }
-}
 
-impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
-    /// Waits until every stage has been handed back, by all CTAs: their commits arrive here without a thread of theirs, and this
-    /// CTA has to be there (rule F3).
+    /// Runs `wait` with each of the ring's barriers from `first` on, and with the parity of the phase that belongs to the last fill of its
+    /// stage.
     #[inline(always)]
-    fn wait_drains(&self) {
+    fn each_last(&self, first: u32, mut wait: impl FnMut(Addr<SharedCta>, u32)) {
         let mut index = 0;
         while index < ptx::opaque(N) {
-            let empty = self.base.offset((R::STRIDE + MBARRIER) * R::STAGES + index * MBARRIER);
-            // SAFETY: the ring's barrier (I6). Its phase ends as often as that of the full barrier, and the next one behind this
-            // producer's next fill (I9, I10).
-            unsafe { wait_phase_of::<R>(empty, self.cursor.last_fill(index)) };
+            wait(self.base.offset(first + index * MBARRIER), self.cursor.last_fill(index));
             index += 1;
         }
     }
@@ -194,7 +198,13 @@ impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
     {
         let _ = set;
         // SAFETY: the ring's barrier, initialised by the claim (I6), and the parity of this end's own cursor (I9, I10).
-        unsafe { wait_phase_of::<R>(self.full(), self.cursor.filled()) };
+        unsafe {
+            if R::PEERS > 1 && R::Drain::GENERIC {
+                peers::wait_to_read(self.full(), self.cursor.filled());
+            } else {
+                wait_phase_of::<R>(self.full(), self.cursor.filled());
+            }
+        };
         self.take()
     }
 

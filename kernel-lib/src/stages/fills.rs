@@ -4,10 +4,11 @@ use crate::global::TileAt;
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
 use crate::ptx::tcgen05::CtaGroup;
+use crate::ptx::tensor_full::Multicast;
 use crate::require;
 use crate::tile::{BulkTile, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 
-use super::all_peers;
+use super::{all_peers, first_of_all_pairs};
 
 /// What can fill a stage of `D`: tiles of exactly its types.
 ///
@@ -81,21 +82,33 @@ where
     unsafe fn begin<G: CtaGroup>(self, data: Addr<SharedCta>, barrier: Addr<SharedCluster>) {
         type This<T, const R: usize, const C: usize> = Tile<T, R, C>;
         let panel_bytes = <This<T, ROWS, COLS> as BulkTile>::BYTES / This::<T, ROWS, COLS>::PANELS;
-        let first = ptx::sreg::cluster_ctarank() * SHARE as u32;
+        let rank = ptx::sreg::cluster_ctarank();
+        // Of pairs, the CTAs at the same place in each hold the same tile.
+        let first = rank / G::CTAS * SHARE as u32;
         let data = data.offset(first * PANEL_ROW_BYTES as u32);
+        let map = Addr::from_raw(self.map);
         let mut panel = 0;
         while panel < This::<T, ROWS, COLS>::PANELS {
             let col = self.col + (panel * This::<T, ROWS, COLS>::PANEL_COLS) as i32;
+            let at = [col, self.row + first as i32];
+            let to = data.offset(panel * panel_bytes).in_cluster();
             // SAFETY: the caller's promise, in each of the CTAs: the ring lies at the same place in all (I7), none of which has ended
             // (I22), and every peer has released the stage, since the empty barrier counts the consumers of all (I11).
             unsafe {
-                ptx::tensor::cp_async_bulk_tensor_multicast(
-                    data.offset(panel * panel_bytes).in_cluster(),
-                    Addr::from_raw(self.map),
-                    [col, self.row + first as i32],
-                    barrier,
-                    all_peers(CTAS),
-                )
+                if G::CTAS == 1 {
+                    let peers = all_peers(CTAS);
+                    ptx::tensor::cp_async_bulk_tensor_multicast(to, map, at, barrier, peers)
+                } else {
+                    let peers = Multicast(first_of_all_pairs(CTAS) << (rank % G::CTAS));
+                    ptx::tensor_full::cp_async_bulk_tensor_load::<_, _, _, G, _>(
+                        to,
+                        map,
+                        ptx::tensor_full::Tile(at),
+                        barrier,
+                        peers,
+                        ptx::policy::NoHint,
+                    )
+                }
             };
             panel += 1;
         }

@@ -264,7 +264,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// proxy's (rules B1, B2).
     ///
     /// # PTX
-    /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
+    /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4). Nothing where peers fill the stage too: the fence that
+    /// [`release`](Self::release) runs in one thread is cumulative over the set's reads.
     #[inline(always)]
     pub fn fence_proxy_async<T>(
         self, // B1, B2: the accesses are fenced; go on with the stage that this returns
@@ -275,7 +276,9 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         State: ProxyFence,
     {
         let _ = set;
-        ptx::fence::fence_proxy_async_in::<SharedCta>();
+        if R::PEERS == 1 {
+            ptx::fence::fence_proxy_async_in::<SharedCta>();
+        }
         self.become_state()
     }
 

@@ -773,7 +773,7 @@ pub const ALL: &[Rule] = &[
     Rule {
         id: "F9",
         sequence: "a cluster hand-over through shared memory by a restricted fence that does not cover it (`release.sync_restrict::shared::cta` for stores into a peer; a non-cumulative fence for others' reads)",
-        how: How::Dynamic,
+        how: How::Types,
         model: &[
             "cluster/F9_half_for_the_reads_of_others",
             "cluster/F9_pulled_behind_a_restricted_release",
