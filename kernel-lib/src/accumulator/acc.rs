@@ -15,7 +15,7 @@ use crate::scope::Cta as CtaScope;
 use crate::sem::Release;
 use crate::shared_access::check;
 use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
-use crate::staging::HandBack;
+use crate::staging::{GoesBack, HandBack};
 use crate::token::{
     Brand, FourWarps, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed,
 };
@@ -280,15 +280,19 @@ impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> sealed::Sealed
     for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
 {
 }
-impl<Tag, S: Set, State, const ROWS: usize, const COLS: usize, V> HandBack<S>
+impl<Tag, S, State, const ROWS: usize, const COLS: usize, V> GoesBack
     for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
-where
-    State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
 {
     #[inline(always)]
     fn barrier(&self) -> Addr<SharedCta> {
         self.next
     }
+}
+impl<Tag, S: Set, State, const ROWS: usize, const COLS: usize, V> HandBack<S>
+    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V>
+where
+    State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
+{
     #[inline(always)]
     unsafe fn arrival(self) -> impl FnOnce() {
         let empty = self.next;
