@@ -255,16 +255,20 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
 }
 
 /// What a set has read and can hand back behind its barrier: a stage, or an accumulator.
-pub trait HandBack<S: Set>: sealed::Sealed {
-    /// The barrier at which it goes back.
-    #[doc(hidden)]
-    fn barrier(&self) -> Addr<SharedCta>;
+#[expect(private_bounds, reason = "where a stage goes back is no other crate's to know")]
+pub trait HandBack<S: Set>: GoesBack + sealed::Sealed {
     /// Gives it up, in every thread of the set; the leader then calls what this returns.
     ///
     /// # Safety
     /// 1. The set's barrier stands between its last accesses and this.
     #[doc(hidden)]
     unsafe fn arrival(self) -> impl FnOnce();
+}
+
+/// Where something goes back.
+pub(crate) trait GoesBack {
+    /// The barrier at which it is handed back.
+    fn barrier(&self) -> Addr<SharedCta>;
 }
 
 /// Begins the copy of the whole tile, panel by panel, as a group.

@@ -16,7 +16,7 @@ use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Relaxed, Release};
 use crate::shared_access::check;
 use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
-use crate::staging::HandBack;
+use crate::staging::{GoesBack, HandBack};
 use crate::token::{
     Brand, FourWarps, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed,
 };
@@ -294,15 +294,19 @@ impl<Tag, S, State, const ROWS: usize, const COLS: usize, V, G> sealed::Sealed
     for Acc<'_, '_, Tag, S, State, ROWS, COLS, V, G>
 {
 }
-impl<Tag, S: Set, State, const ROWS: usize, const COLS: usize, V, G: CtaGroup> HandBack<S>
+impl<Tag, S, State, const ROWS: usize, const COLS: usize, V, G> GoesBack
     for Acc<'_, '_, Tag, S, State, ROWS, COLS, V, G>
-where
-    State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
 {
     #[inline(always)]
     fn barrier(&self) -> Addr<SharedCta> {
         self.next
     }
+}
+impl<Tag, S: Set, State, const ROWS: usize, const COLS: usize, V, G: CtaGroup> HandBack<S>
+    for Acc<'_, '_, Tag, S, State, ROWS, COLS, V, G>
+where
+    State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
+{
     #[inline(always)]
     unsafe fn arrival(self) -> impl FnOnce() {
         let empty = self.next;

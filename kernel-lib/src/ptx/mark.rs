@@ -5,6 +5,7 @@
 //! | `//@baton same SET` | a `mov` | all threads of the set (`warp`, `group`: 128 threads, `cta`) hold one value here |
 //! | `//@baton one REG` | a collective | this register holds one value in the collective's set, since its leader uses it for all |
 //! | `//@baton agree SET REG` | anything | the threads of the set come here together, and this register holds one value in all of them |
+//! | `//@baton copies` | a `cp.async.commit_group` | the copies of the group are a stage's: every way to the end of the kernel waits for them |
 //! | `//@baton roles SIZES` | anything | the threads of the CTA come here together; the warps of each role, a digit for each |
 //! | `//@baton end FIELD END HOLDER` | anything | the threads that come here hold this end of this field of the layout, as the set that its number names |
 //! | `//@baton opened REG WHAT HOLDER` | anything | likewise, the parameter whose words, or array, are at this address |
@@ -119,6 +120,12 @@ macro_rules! one {
 one! {
     u32 reg32;
     u64 reg64;
+}
+
+/// [`commit_group`](super::cp_async::commit_group) of the copies that fill a stage.
+#[inline(always)]
+pub(crate) fn commit_copies() {
+    device! { asm!("//@baton copies", "cp.async.commit_group;", options(nostack)) }
 }
 
 /// All threads of the CTA are here, and become roles of these sizes. (Sizes that differ make two marks, which the compiler leaves in

@@ -19,7 +19,7 @@ use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Relaxed, Release};
 use crate::shared_access::{check, read, read_chunk, unpack, write};
-use crate::staging::{HandBack, StagingBuffer};
+use crate::staging::{GoesBack, HandBack, StagingBuffer};
 use crate::tile::{BulkTile, Elements};
 use crate::token::{Brand, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed};
 
@@ -223,7 +223,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
             // waited (I14, I18).
             unsafe { ptx::cp_async::cp_async_cg(data.offset(R::Data::byte_offset(index)), src) };
         });
-        ptx::cp_async::commit_group();
+        ptx::mark::commit_copies();
         self.become_state()
     }
 
@@ -456,14 +456,16 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
 }
 
 impl<Tag, R: Ring, S, State> sealed::Sealed for Slot<'_, Tag, R, S, State> {}
-impl<Tag, R: Ring, S: Set, State> HandBack<S> for Slot<'_, Tag, R, S, State>
-where
-    State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
-{
+impl<Tag, R: Ring, S: Set, State> GoesBack for Slot<'_, Tag, R, S, State> {
     #[inline(always)]
     fn barrier(&self) -> Addr<SharedCta> {
         self.empty()
     }
+}
+impl<Tag, R: Ring, S: Set, State> HandBack<S> for Slot<'_, Tag, R, S, State>
+where
+    State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
+{
     #[inline(always)]
     unsafe fn arrival(self) -> impl FnOnce() {
         let empty = self.empty();

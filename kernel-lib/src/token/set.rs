@@ -50,12 +50,14 @@ pub(crate) trait Acts {
     /// What its leader does for all, it does with `one`: the builder checks that this is one value for the set.
     fn agree_on(&mut self, one: impl One);
     /// The set's number in the marks that say who holds an end: the CTA, the joined CTA, then three for each role.
-    #[cfg_attr(not(target_arch = "nvptx64"), expect(dead_code, reason = "marks stand in PTX alone"))]
+    #[cfg_attr(
+        not(target_arch = "nvptx64"),
+        expect(dead_code, reason = "marks stand in PTX alone")
+    )]
     const HOLDER: u32;
 }
 
 /// The [number](Acts::HOLDER) of a set of a role: of the warpgroup, of the warp, or of the thread that it elected.
-#[cfg_attr(not(target_arch = "nvptx64"), expect(dead_code, reason = "marks stand in PTX alone"))]
 const fn of_role<R: RolePosition>(kind: u32) -> u32 {
     2 + 3 * R::INDEX + kind
 }

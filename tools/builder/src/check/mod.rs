@@ -5,10 +5,12 @@
 //! - [`collective`]: instructions that threads must reach together, copied into different arms of
 //!   a branch.
 //! - [`uniform`]: such instructions under branches that the threads may take differently.
+//! - [`copies`]: copies into a stage that no way waits for.
 //! - [`in_flight`]: products of `wgmma` that are forgotten while instructions write their registers.
 //! - Here: shared memory beyond what the target has.
 
 mod collective;
+mod copies;
 mod in_flight;
 mod uniform;
 mod uses;
@@ -155,6 +157,7 @@ pub(crate) fn check(
     findings.extend(uniform::check(module, lines).into_iter().filter(apart));
     findings.extend(copied);
     findings.extend(in_flight::check(module, lines));
+    findings.extend(copies::check(module, lines));
     findings
 }
 

@@ -56,7 +56,8 @@ fn alone(module: &Module) -> Vec<(u32, Location)> {
         match words.next() {
             Some(".loc") => {
                 let mut number = || words.next()?.trim_end_matches(',').parse().ok();
-                last = (|| Some(Location { file: number()?, line: number()?, column: number()? }))();
+                last =
+                    (|| Some(Location { file: number()?, line: number()?, column: number()? }))();
             }
             // The next function begins.
             Some("}") => last = None,

@@ -78,7 +78,8 @@ pub(super) fn findings(
         let block = code.graph.block_of[index];
         if solution.regions.live[block] && arrivals[block].contains(&true) {
             let from = |operand: &Operand| solution.parameter(index, operand);
-            taken.extend(says(instruction, from).map(|taken| Taken { block: Some(block), ..taken }));
+            taken
+                .extend(says(instruction, from).map(|taken| Taken { block: Some(block), ..taken }));
         }
     }
     taken.extend(unplaced.iter().filter_map(|instruction| says(instruction, |_| None)));
@@ -103,10 +104,7 @@ pub(super) fn findings(
 }
 
 /// What an instruction that a comment became says.
-fn says(
-    instruction: &Instruction,
-    from: impl Fn(&Operand) -> Option<(u32, i64)>,
-) -> Option<Taken> {
+fn says(instruction: &Instruction, from: impl Fn(&Operand) -> Option<(u32, i64)>) -> Option<Taken> {
     let mut words = instruction.mnemonic.split('.');
     let (what, holder) = match (words.next()?, words.next()?, &*instruction.operands) {
         ("baton", "end", &[Operand::Int(field), Operand::Int(end), Operand::Int(holder)]) => {

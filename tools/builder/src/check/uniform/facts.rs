@@ -210,9 +210,17 @@ fn numbers(compare: &str, ty: &str, with: &Operand, holds: bool) -> Option<Vec<(
     // The upper half of the order begins at 0 again.
     let halves = ordered.into_iter().flat_map(|(from, to)| {
         let half = top / 2;
-        if signed && from <= half && to > half { vec![(from, half), (half + 1, to)] } else { vec![(from, to)] }
+        if signed && from <= half && to > half {
+            vec![(from, half), (half + 1, to)]
+        } else {
+            vec![(from, to)]
+        }
     });
-    Some(halves.map(|(from, to)| (from.wrapping_add(least) & top, to.wrapping_add(least) & top)).collect())
+    Some(
+        halves
+            .map(|(from, to)| (from.wrapping_add(least) & top, to.wrapping_add(least) & top))
+            .collect(),
+    )
 }
 
 /// The numbers up to `top` that are not in a list of at most one range.
@@ -229,7 +237,8 @@ mod tests {
 
     #[test]
     fn a_comparison_says_which_numbers_are_left() {
-        let of = |compare, ty, with, holds| numbers(compare, ty, &Operand::Int(with), holds).unwrap();
+        let of =
+            |compare, ty, with, holds| numbers(compare, ty, &Operand::Int(with), holds).unwrap();
         let top = u64::from(u32::MAX);
         assert_eq!(of("lt", "u32", 6, true), [(0, 5)]);
         assert_eq!(of("gt", "u32", 5, true), [(6, top)]);

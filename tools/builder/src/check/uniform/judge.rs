@@ -8,6 +8,7 @@ use baton_ptx::Instruction;
 
 use super::code::mentioned;
 use super::inline::{self, Mark};
+use super::rounds;
 use super::site::{self, Set};
 use super::solve::Solution;
 use super::space::{Space, Value, WARP};
@@ -90,11 +91,12 @@ fn taken(
     }
 }
 
-/// Every collective that is wrong, or of which nobody knows.
+/// Every collective that is wrong, or of which nobody knows. `followed` says that no call may hide others.
 pub(super) fn verdicts(
     space: &mut Space,
     solution: &Solution<'_>,
     arrivals: &[Vec<bool>],
+    followed: bool,
 ) -> Vec<Verdict> {
     let code = solution.code;
     let mut verdicts = Vec::new();
@@ -105,6 +107,12 @@ pub(super) fn verdicts(
         };
         if arrivals[block].contains(&true) {
             verdicts.extend(verdict(space, solution, arrivals, index, set));
+        }
+    }
+    // Behind a call that is not followed there may be more of the cluster's barriers.
+    for verdict in verdicts.iter_mut().filter(|verdict| followed && verdict.set == "cluster") {
+        if rounds::differ(space, solution, arrivals, verdict.index) {
+            verdict.doubt = None;
         }
     }
     verdicts

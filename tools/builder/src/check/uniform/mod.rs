@@ -25,6 +25,7 @@ mod lanes;
 mod multiple;
 mod region;
 mod report;
+mod rounds;
 mod site;
 mod solve;
 mod space;
@@ -124,10 +125,11 @@ fn kernel_findings(
         return findings;
     };
     let arrivals = judge::arrivals(&mut space, &solution);
+    let followed = inlined.hidden.is_empty();
     findings.extend(ends::findings(&mut space, &solution, &arrivals, &unplaced, lines));
     // Copies of one place of the source are one mistake.
     let mut told = BTreeSet::new();
-    for verdict in judge::verdicts(&mut space, &solution, &arrivals) {
+    for verdict in judge::verdicts(&mut space, &solution, &arrivals, followed) {
         let finding = report::finding(&mut space, &solution, &verdict, lines);
         let places: Vec<_> = std::iter::once(finding.place().map(ToString::to_string))
             .chain(finding.notes.iter().map(|note| note.place().map(ToString::to_string)))

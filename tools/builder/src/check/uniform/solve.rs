@@ -298,6 +298,11 @@ impl<'a> Solution<'a> {
         self.scope(index, &seen).operand(space, operand)
     }
 
+    /// The definition that a chain of moves begins with.
+    pub fn through(&self, id: Id) -> Id {
+        self.scope(0, &|_: &mut Space, _: Id| None).through(id)
+    }
+
     /// The parameter of the kernel, and the byte of it, that an operand of an instruction was read from.
     pub fn parameter(&self, index: usize, operand: &Operand) -> Option<(u32, i64)> {
         let Operand::Register(register) = operand else { return None };
@@ -312,8 +317,10 @@ impl<'a> Solution<'a> {
             return None;
         };
         let load = self.code.instruction(instruction);
-        let [to, Operand::Address(Address { base: Base::Symbol(Symbol::Param(number)), offset, .. })] =
-            &load.operands[..]
+        let [
+            to,
+            Operand::Address(Address { base: Base::Symbol(Symbol::Param(number)), offset, .. }),
+        ] = &load.operands[..]
         else {
             return None;
         };

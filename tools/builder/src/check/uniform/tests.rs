@@ -252,11 +252,32 @@ fn a_member_mask_that_is_not_known_is_told_and_no_more() {
 }
 
 #[test]
-fn ctas_of_a_cluster_that_differ_are_told_and_no_more() {
+fn ctas_of_a_cluster_that_differ_are_told_where_they_may_meet_all_the_same() {
     let meet = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;";
     let body = |value: &str| format!("setp.eq.u32 %p1, {value}, 0;\n@%p1 bra B;\n{meet}\nB:");
-    let found = findings(64, 2, "", &format!("mov.u32 %r4, %cluster_ctarank;\n{}", body("%r4")));
-    assert!(found.len() == 2 && found.iter().all(|f| f.severity == Severity::Warning), "{found:?}");
+    let all = |severity, found: &[Finding]| {
+        assert!(!found.is_empty() && found.iter().all(|f| f.severity == severity), "{found:?}");
+    };
+    // An arm for each.
+    let arms = format!(
+        "mov.u32 %r4, %cluster_ctarank;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\n{meet}\nbra.uni B;\nA:\n{meet}\nB:"
+    );
+    all(Severity::Warning, &findings(64, 2, "", &arms));
+    // By what is in memory.
+    all(
+        Severity::Warning,
+        &findings(
+            64,
+            2,
+            "",
+            &format!("mov.u32 %r5, dynamic; ld.shared.u32 %r4, [%r5];\n{}", body("%r4")),
+        ),
+    );
+    // One of them alone.
+    all(
+        Severity::Error,
+        &findings(64, 2, "", &format!("mov.u32 %r4, %cluster_ctarank;\n{}", body("%r4"))),
+    );
     assert_eq!(findings(64, 2, "", &body("%r1")).len(), 0);
     let halved = format!("mov.u32 %r4, %ctaid.x;\nshr.u32 %r4, %r4, 1;\n{}", body("%r4"));
     assert_eq!(findings(64, 2, "", &halved).len(), 0);
@@ -386,7 +407,8 @@ fn a_comment_behind_a_label_stands_behind_it() {
 #[test]
 fn a_set_agrees_on_what_its_leader_uses() {
     let agree = |set: &str, computed: &str| {
-        !findings(128, 1, "", &format!("{computed}\n//@baton agree {set} %r4\nmov.u32 %r5, 1;")).is_empty()
+        !findings(128, 1, "", &format!("{computed}\n//@baton agree {set} %r4\nmov.u32 %r5, 1;"))
+            .is_empty()
     };
     for (computed, refused) in [
         ("mov.u32 %r4, %r1;", [false, false, false]),
@@ -438,11 +460,23 @@ fn what_all_threads_know_may_choose_the_set() {
         (["setp.eq.u32 %p3, %r1, 0;", "setp.ne.u32 %p3, %r1, 0;"], 0),
         (["setp.eq.u32 %p3, %r1, 0;", "setp.eq.u32 %p3, %r1, 1;"], 0),
         (["setp.lt.s32 %p3, %r1, 0;", "setp.gt.s32 %p3, %r1, -1;"], 0),
-        (["and.b32 %r4, %r1, 1; setp.eq.u32 %p3, %r4, 0;", "and.b32 %r6, %r1, 1; setp.ne.u32 %p3, %r6, 0;"], 0),
+        (
+            [
+                "and.b32 %r4, %r1, 1; setp.eq.u32 %p3, %r4, 0;",
+                "and.b32 %r6, %r1, 1; setp.ne.u32 %p3, %r6, 0;",
+            ],
+            0,
+        ),
         (["setp.lt.u32 %p3, %r1, 6;", "setp.gt.u32 %p3, %r1, 4;"], 1),
         (["setp.lt.u32 %p3, %r1, 6;", "setp.lt.u32 %p3, %r1, 6;"], 1),
         // Each thread may read another number.
-        (["ld.volatile.global.u32 %r4, [%d1]; setp.lt.u32 %p3, %r4, 6;", "ld.volatile.global.u32 %r4, [%d1]; setp.gt.u32 %p3, %r4, 5;"], 1),
+        (
+            [
+                "ld.volatile.global.u32 %r4, [%d1]; setp.lt.u32 %p3, %r4, 6;",
+                "ld.volatile.global.u32 %r4, [%d1]; setp.gt.u32 %p3, %r4, 5;",
+            ],
+            1,
+        ),
         // A thread's own number says nothing of other threads.
         (["setp.lt.u32 %p3, %r3, 6;", "setp.gt.u32 %p3, %r3, 5;"], 1),
     ] {
@@ -477,4 +511,44 @@ fn a_parameter_is_known_by_where_it_was_read() {
     assert_eq!(two("mov.u64 %d9, %d8;"), 0);
     // Nobody knows where it is from.
     assert_eq!(two("add.u64 %d9, %d8, 8;"), 1);
+}
+
+#[test]
+fn ctas_of_a_cluster_that_loop_unequally_often_are_refused() {
+    let meet = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;";
+    let severity = |bound: &str, start: &str, behind: &str| {
+        let body = format!(
+            "mov.u32 %r4, %ctaid.x;\n{bound}\n{start}\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra B;\nL:\n{meet}\n\
+             add.u32 %r6, %r6, 1;\nsetp.ne.u32 %p2, %r6, %r5;\n@%p2 bra L;\nB:\n{behind}"
+        );
+        findings(64, 2, "", &body).first().map(|finding| finding.severity)
+    };
+    let one = "mov.u32 %r6, 0;";
+    assert_eq!(severity("add.u32 %r5, %r1, %r4;", one, ""), Some(Severity::Error));
+    assert_eq!(severity("sub.u32 %r5, 100, %r4;", one, ""), Some(Severity::Error));
+    assert_eq!(severity("mov.u32 %r5, %cluster_ctarank;", one, ""), Some(Severity::Error));
+    // The counter as it was before its step, compared by order.
+    let below = |start: u32, guard: &str| {
+        let body = format!(
+            "mov.u32 %r4, %ctaid.x;\nadd.u32 %r5, %r1, %r4;\nmov.u32 %r6, {start};\n{guard}\nL:\n{meet}\n\
+             add.u32 %r7, %r6, 1;\nsetp.lt.u32 %p2, %r6, %r5;\nmov.u32 %r6, %r7;\n@%p2 bra L;\nB:"
+        );
+        findings(64, 2, "", &body).first().map(|finding| finding.severity)
+    };
+    let guard = "setp.eq.u32 %p1, %r5, 0;\n@%p1 bra B;";
+    assert_eq!(below(1, guard), Some(Severity::Error));
+    assert_eq!(below(0, ""), Some(Severity::Error));
+    // Two bounds below where it begins are one round each.
+    assert_eq!(below(1, ""), Some(Severity::Warning));
+    assert_eq!(below(5, guard), Some(Severity::Warning));
+    // As often as each other, or perhaps.
+    assert_eq!(severity("add.u32 %r5, %r1, 3;", one, ""), None);
+    assert_eq!(
+        severity("add.u32 %r5, %r1, %r4;", "mov.u32 %r6, %r4;", ""),
+        Some(Severity::Warning)
+    );
+    assert_eq!(severity("mul.lo.u32 %r5, %r1, %r4;", one, ""), Some(Severity::Warning));
+    // Who came less often may come behind.
+    let behind = format!("setp.eq.u32 %p1, %r4, 0;\n@%p1 bra C;\n{meet}\nC:");
+    assert_eq!(severity("add.u32 %r5, %r1, %r4;", one, &behind), Some(Severity::Warning));
 }
