@@ -140,10 +140,14 @@ pub fn library(repository: &Repository, package: &str) -> Result<PathBuf> {
     }
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let files = messages
-        .filter(|message| message["target"]["kind"][0] == "cdylib")
-        .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default());
-    let file = files.last().and_then(|file| file.as_str().map(PathBuf::from));
+    let files =
+        messages.flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default());
+    let mut files = files.filter_map(|file| file.as_str().map(PathBuf::from));
+    let is_library = |file: &PathBuf| {
+        let name = format!("lib{}.so", package.replace('-', "_"));
+        file.file_name().is_some_and(|file| *file == *name)
+    };
+    let file = files.find(is_library);
     file.ok_or_else(|| failed().because("it has no shared library"))
 }
 

@@ -1,5 +1,6 @@
 //! A project made by `baton new` works with plain cargo, on a machine without a GPU.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -37,14 +38,14 @@ fn a_new_project_runs_at_once_and_baton_works_in_it() {
     // Where this test was built itself: what both need is there already.
     let target =
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").to_owned();
-    let ran = output_of(
-        Command::new(env!("CARGO"))
-            .args(["run", "--release", "--quiet", "--offline"])
-            .current_dir(&project)
-            .env("CARGO_TARGET_DIR", &target)
-            .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
-            .env("BATON_DEVICE", "emulator"),
-    );
+    let cargo = |command: &str| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args([command, "--release", "--quiet", "--offline"]).current_dir(&project);
+        cargo.env("CARGO_TARGET_DIR", &target).env("BATON_DEVICE", "emulator");
+        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
+        cargo
+    };
+    let ran = output_of(&mut cargo("run"));
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(text.contains("10000 elements scaled by 2.5, 0 wrong"), "{text}");
 
@@ -62,4 +63,24 @@ fn a_new_project_runs_at_once_and_baton_works_in_it() {
         "{built}"
     );
     assert!(project.join("scale.ptx").is_file());
+
+    let tested = output_of(&mut cargo("test"));
+    let text = String::from_utf8_lossy(&tested.stdout);
+    assert!(text.contains("1 passed"), "{text}");
+
+    // Every thread stores into one element besides: of whatever value, nothing orders that.
+    let file = project.join("kernel/src/lib.rs");
+    let kernel = fs::read_to_string(&file).expect("the kernel");
+    let race =
+        "unsafe { baton::ptx::st_weak(place_of_all, factor) };\n    let (cta, ()) = cta.claim();";
+    let broken = kernel.replace("let (cta, ()) = cta.claim();", race).replace(
+        "    for mut place",
+        "    let place_of_all = output.address();\n    for mut place",
+    );
+    assert_ne!(kernel, broken);
+    fs::write(&file, broken).expect("a writable project");
+    let failed = cargo("test").output().expect("cargo starts");
+    assert!(!failed.status.success());
+    let text = String::from_utf8_lossy(&failed.stdout);
+    assert!(text.contains("seed 0:\nerror: global address") && text.contains("(rule A"), "{text}");
 }

@@ -221,9 +221,10 @@ impl Machine {
     /// where they are not.
     pub fn variable(&mut self, program: &Program, name: &str) -> Result<Option<(u64, u64)>, Error> {
         let symbols = self.load(program)?;
-        let at = program.vars.iter().position(|v| {
-            *v.name == *name && matches!(v.space, Space::Global | Space::Const)
-        });
+        let at = program
+            .vars
+            .iter()
+            .position(|v| *v.name == *name && matches!(v.space, Space::Global | Space::Const));
         Ok(at.map(|at| (symbols[at], program.vars[at].bytes.unwrap_or(0))))
     }
 

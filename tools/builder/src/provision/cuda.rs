@@ -14,6 +14,10 @@ pub(super) const RELEASE: &str = "13.5";
 /// The Python packages that hold the programs.
 const PACKAGES: [&str; 3] = ["nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm", "nvidia-cuda-cuobjdump"];
 
+/// The Python packages that the compiler of CUDA C++ needs: itself, its back end, its headers and the shared runtime.
+const COMPILER: [&str; 4] =
+    ["nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime"];
+
 /// Where the programs lie inside the packages.
 const BIN: &str = "nvidia/cu13/bin";
 
@@ -90,7 +94,8 @@ pub(crate) fn fetch(
     }
     let installed = store.install(&entry(), |dir| {
         listener(&Progress::Fetching("ptxas and the disassemblers"));
-        with_pip(env, dir)
+        with_pip(env, dir, &PACKAGES, 300)?;
+        works(env, dir, "ptxas")
     });
     match installed {
         Ok(path) => {
@@ -133,12 +138,68 @@ pub(crate) fn fetch_once(
     fetched
 }
 
-fn with_pip(env: &Environment, dir: &Path) -> Result<(), Refusal> {
-    pip::unpack(env, dir, &PACKAGES.map(|package| format!("{package}=={RELEASE}.*")), 300)?;
+/// The compiler of CUDA C++ and a release that knows the shared runtime `libcudart.so.13`: of a toolkit of this machine, or
+/// fetched. Only tests need it, of what nvcc compiles.
+pub(crate) fn nvcc(
+    env: &Environment,
+    store: &Store,
+    listener: Listener<'_>,
+) -> Result<PathBuf, Error> {
+    let missing = |reason: String| Error::Missing {
+        what: "nvcc",
+        tried: vec![("download".to_owned(), reason)],
+        remedy: "install a CUDA toolkit 13 and set CUDA_HOME".to_owned(),
+    };
+    // Our own copy of the assembler has an nvcc without its back end.
+    let own = store.path(&entry());
+    let toolkits = find(env, store, "nvcc");
+    let usable = |tool: &&Tool| tool.release.0 == 13 && !tool.path.starts_with(&own);
+    if let Some(tool) = toolkits.iter().find(usable) {
+        return Ok(tool.path.clone());
+    }
+    let name = format!("nvcc-{RELEASE}");
+    if let (None, Some(reason)) = (store.get(&name), offline(env)) {
+        return Err(missing(reason));
+    }
+    let installed = store.install(&name, |dir| {
+        listener(&Progress::Fetching("nvcc"));
+        with_pip(env, dir, &COMPILER, 1000)?;
+        set_run_bits(&dir.join("nvidia/cu13/nvvm/bin"))?;
+        // What `-lcudart` looks for; the package has it by its full name only.
+        let lib = dir.join("nvidia/cu13/lib");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("libcudart.so.13", lib.join("libcudart.so"))
+            .map_err(Error::io("make the link", &lib))?;
+        works(env, dir, "nvcc")
+    });
+    match installed {
+        Ok(path) => Ok(path.join(BIN).join("nvcc")),
+        Err(Refusal::Closed(reason)) => Err(missing(reason)),
+        Err(Refusal::Fatal(error)) => Err(error),
+    }
+}
+
+/// Downloads packages of the release and unpacks them, which takes so many megabytes.
+fn with_pip(
+    env: &Environment,
+    dir: &Path,
+    packages: &[&str],
+    megabytes: u64,
+) -> Result<(), Refusal> {
+    let packages: Vec<_> =
+        packages.iter().map(|package| format!("{package}=={RELEASE}.*")).collect();
+    pip::unpack(env, dir, &packages, megabytes)?;
     set_run_bits(&dir.join(BIN))?;
-    match release(env, &dir.join(BIN).join("ptxas")) {
+    Ok(())
+}
+
+/// Refuses a program that does not run here.
+fn works(env: &Environment, dir: &Path, program: &str) -> Result<(), Refusal> {
+    match release(env, &dir.join(BIN).join(program)) {
         Some(_) => Ok(()),
-        None => Err(Refusal::Closed("the package's ptxas does not run on this machine".into())),
+        None => {
+            Err(Refusal::Closed(format!("the package's {program} does not run on this machine")))
+        }
     }
 }
 

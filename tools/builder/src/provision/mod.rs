@@ -232,6 +232,11 @@ impl Doctor {
         }
     }
 
+    /// The compiler of CUDA C++, for tests of what it makes: found, or fetched.
+    pub fn nvcc(&self, mut progress: impl FnMut(&Progress<'_>)) -> Result<PathBuf, Error> {
+        cuda::nvcc(&self.env, &self.store, &mut progress)
+    }
+
     /// Fetches what is missing, so that builds need no network afterwards. Everything is tried; the
     /// first error is returned.
     pub fn fix(&self, mut progress: impl FnMut(&Progress<'_>)) -> Result<(), Error> {
