@@ -124,9 +124,9 @@ pub fn executables(workspace: &Workspace, packages: &[&str]) -> Result<Vec<PathB
 }
 
 /// Builds a package in release and returns the path of its shared library.
-pub fn library(repository: &Repository, package: &str) -> Result<PathBuf> {
+pub fn library(workspace: &Workspace, package: &str) -> Result<PathBuf> {
     let progress = Progress::start(format!("building {package}"));
-    let output = command(repository)
+    let output = command(workspace)
         .args(["build", "--release", "--quiet", "--message-format", "json-render-diagnostics"])
         .args(["--package", package])
         .stdin(Stdio::null())

@@ -157,7 +157,6 @@ impl Machine {
             heap: Vec::new(),
             loaded: Vec::new(),
             after: After::default(),
-            written: None,
             in_flight: Vec::new(),
         }
     }

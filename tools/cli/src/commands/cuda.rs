@@ -17,7 +17,7 @@ use self::journal::{Line, Told};
 use super::check::Policy;
 use super::run::exit_code_of;
 use crate::cargo;
-use crate::repository::Repository;
+use crate::workspace::Workspace;
 use crate::{Failure, Result, exit_code, output};
 
 pub mod journal;
@@ -318,13 +318,12 @@ fn library() -> Result<PathBuf> {
     }
     let own = std::env::current_exe().ok();
     let beside = own.as_deref().and_then(Path::parent).map(|folder| folder.join(LIBRARY));
-    match Repository::find() {
-        Ok(repository) => cargo::library(&repository, "baton-cudart"),
-        Err(failure) => match beside.filter(|file| file.is_file()) {
-            Some(beside) => Ok(beside),
-            None => Err(failure.help(format!(
-                "or build `baton-cudart` in a clone and put {LIBRARY} beside this program, or name it by BATON_CUDART"
-            ))),
-        },
+    match Workspace::repository() {
+        Some(repository) => cargo::library(&repository, "baton-cudart"),
+        None => beside.filter(|file| file.is_file()).ok_or_else(|| {
+            Failure::new(exit_code::MISSING, format!("there is no {LIBRARY} beside this program")).help(
+                "build the package `baton-cudart`, and put the library there or name it by BATON_CUDART",
+            )
+        }),
     }
 }

@@ -38,6 +38,11 @@ impl<'i> Mods<'i> {
         self.all.contains(&m)
     }
 
+    /// Whether one is such. This is no use of it.
+    pub fn any(&self, is_such: impl Fn(&str) -> bool) -> bool {
+        self.all.iter().any(|m| is_such(m))
+    }
+
     /// The first for which `f` gives something.
     pub fn find<T>(&self, f: impl Fn(&'i str) -> Option<T>) -> Option<T> {
         let (place, found) = self.all.iter().enumerate().find_map(|(i, m)| Some((i, f(m)?)))?;

@@ -95,7 +95,9 @@ impl Clock {
         let at = self.0.partition_point(|entry| entry.0 < whole);
         match self.0.get(at) {
             Some(&(id, epoch)) if id == whole && epoch >= stamp.epoch => true,
-            Some(&(id, _)) if id < whole + SUBS && stamp.epoch > 0 => self.covers_lanes(at, whole, stamp),
+            Some(&(id, _)) if id < whole + SUBS && stamp.epoch > 0 => {
+                self.covers_lanes(at, whole, stamp)
+            }
             // What is before everything is known.
             _ => stamp.epoch == 0,
         }
@@ -171,7 +173,9 @@ mod tests {
         let mut more = all.clone();
         more.join(&clock(&[(63, 9), (64, 1), (128, 9), (129, 9)]));
         assert!(whole(&more, 3) && !whole(&more, 4));
-        assert!(!more.covers(Stamp { id: 100, epoch: 2 }) && more.covers(Stamp { id: 130, epoch: 9 }));
+        assert!(
+            !more.covers(Stamp { id: 100, epoch: 2 }) && more.covers(Stamp { id: 130, epoch: 9 })
+        );
     }
 
     #[test]

@@ -25,7 +25,7 @@
 use super::clock::{Clock, SUBS, Stamp};
 use super::shadow::Cell;
 use super::sides::{EVERY, NONE};
-use super::strand::{Almost, Fenced, GLOBAL, MAPS, Published, SHARED};
+use super::strand::{Almost, GLOBAL, MAPS, Published, SHARED};
 use super::{Batch, CtaClocks, Detector, Home, Space, Unit};
 use crate::async_ops::SharedPlace;
 use crate::ir::{LANES, Scope};
@@ -320,7 +320,7 @@ impl Detector {
         let warp = &self.warps[w as usize];
         let own = warp.lane(lane);
         let now = &warp.of(lane).now;
-        let memory = if space == Space::Global { GLOBAL } else { SHARED };
+        let memory = self.memory(space);
         let known = |read: Stamp| read.id == own || now.knows(read, memory);
         // The store may have begun in a cell before.
         let places = (u64::from(cell) * 4).saturating_sub(WIDEST - 1)..u64::from(cell) * 4 + 4;

@@ -3,7 +3,7 @@
 //! An input is only read and an output, as a rule, only written: the writes, the reads and the sets of a page's cells
 //! are apart, each made when the first cell of the page has one.
 
-use super::{Cell, Conflict, Earlier, Entry, Last, More, cells_of};
+use super::{Cell, Conflict, Earlier, Entry, Last, More};
 use crate::detect::clock::Stamp;
 
 /// Cells of a page.
