@@ -5,8 +5,8 @@
 //! computes together are one value. It does not know what a protocol guarantees: a strong load of a word that nobody writes
 //! any more gives all threads the same, and only its author knows. [`same`] says so.
 //!
-//! It is a promise and not an operation: it costs no instruction and makes nothing equal. The emulator checks it in every run,
-//! and reports threads of the set that pass different values (rule F4).
+//! It is a promise and not an operation: it costs no instruction and makes nothing equal. So it is `unsafe`: everything that a set
+//! does together rests on it. The emulator checks it in every run, and reports threads of the set that pass different values (rule F4).
 
 use crate::ptx::mark;
 use crate::token::Set;
@@ -28,7 +28,8 @@ pub trait OneValue: Marked + Copy {}
 
 /// Says that all threads of the set pass the same value here, and returns it.
 ///
-/// Each thread of the set calls it equally often, and of the `n`-th calls all values are equal.
+/// # Safety
+/// 1. Each thread of the set calls it equally often, and of the `n`-th calls all values are equal.
 ///
 /// # PTX
 /// `mov`, which ptxas removes, behind a comment that the builder and the emulator read.
@@ -46,7 +47,8 @@ pub trait OneValue: Marked + Copy {}
 ///     // SAFETY: the host zeroes the words, and threads use them through this alone.
 ///     let words = unsafe { words.atomics::<Gpu, _, 64>(&cta) };
 ///     while words.at(0).load::<Acquire>().value() == 0 {}
-///     let rounds = same(&mut cta, words.at(1).load::<Relaxed>().value());
+///     // SAFETY: (1) nobody writes the word behind the flag, so all threads read one number, once.
+///     let rounds = unsafe { same(&mut cta, words.at(1).load::<Relaxed>().value()) };
 ///     for _ in 0..rounds {
 ///         cta.barrier();
 ///     }
@@ -56,7 +58,7 @@ pub trait OneValue: Marked + Copy {}
 /// # fn main() {}
 /// ```
 #[inline(always)]
-pub fn same<S: Set, T: OneValue>(set: &mut S, value: T) -> T {
+pub unsafe fn same<S: Set, T: OneValue>(set: &mut S, value: T) -> T {
     let _ = set;
     value.marked(S::THREADS)
 }

@@ -197,8 +197,13 @@ pub(crate) trait At<'k, Tag, const DEPTH: u32, const FOLLOWERS: usize, const CTA
         Tag: crate::layout::Tag;
 }
 
+/// The number of a follower among the ends, behind that of the end that asks: 1 for `A`.
+const fn end_of(set: &str) -> u32 {
+    set.as_bytes()[0] as u32 - 'A' as u32 + 1
+}
+
 macro_rules! followers {
-    ($($count:literal ($($set:ident $end:literal),*);)*) => {$(
+    ($($count:literal ($($set:ident),*);)*) => {$(
         impl<'k, Tag, $($set: Set,)* const DEPTH: u32, const CTAS: u32> Followers<'k, Tag, DEPTH, $count, CTAS>
             for ($(Follower<'k, Tag, $set, DEPTH, $count, CTAS>,)*)
         {
@@ -215,16 +220,16 @@ macro_rules! followers {
             where
                 Tag: crate::layout::Tag,
             {
-                $(mark::end::<Tag, $set, $end>();)*
+                $(mark::end::<Tag, $set, { end_of(stringify!($set)) }>();)*
             }
         }
     )*};
 }
 followers! {
-    1 (A 1);
-    2 (A 1, B 2);
-    3 (A 1, B 2, C 3);
-    4 (A 1, B 2, C 3, D 4);
+    1 (A);
+    2 (A, B);
+    3 (A, B, C);
+    4 (A, B, C, D);
 }
 
 /// The thread may ask: the last answer was a cluster, or it has not asked yet.

@@ -5,7 +5,11 @@ use baton::stages::StagesPart;
 
 type Ring = Stages<2, Linear<u32, 32>, ByThreads, ByThreads>;
 
-fn ends<'k, S: Set>(ring: StagesPart<'k, (), Ring>) {
+baton::shared! {
+    pub struct Smem in smem { ring: Ring }
+}
+
+fn ends<'k, S: Set>(ring: StagesPart<'k, smem::ring, Ring>) {
     let (_fills, _drains) = ring.split::<S, S, 2>();
 }
 

@@ -250,7 +250,8 @@ pub fn settled_and_said(cta: Cta<'_, NoShared, 32>, words: GlobalPtr<u32>) -> Ex
     // SAFETY: nobody runs this kernel.
     let words = unsafe { words.atomics::<Gpu, _, 32>(&me) };
     while words.at(0).load::<Acquire>().value() == 0 {}
-    let rounds = same(&mut me, words.at(1).load::<Relaxed>().value());
+    // SAFETY: (1) nobody writes the word any more.
+    let rounds = unsafe { same(&mut me, words.at(1).load::<Relaxed>().value()) };
     for _ in 0..rounds {
         me.barrier()
     }
