@@ -1,4 +1,4 @@
-//! The library with one of its devices, and with none: it compiles without a warning.
+//! The library with one of its two devices: it compiles without a warning.
 //!
 //! Cargo checks it in a folder of its own below the target folder, where it finds its answer of the last time.
 
@@ -25,8 +25,8 @@ fn checked(features: &str) -> String {
 }
 
 #[test]
-fn each_device_can_be_left_out() {
-    for features in ["gpu", "emulator", ""] {
+fn either_device_can_be_left_out() {
+    for features in ["gpu", "emulator"] {
         // Cargo repeats the warnings of what it does not check again.
         let said = checked(features);
         let warnings: Vec<&str> = said.lines().filter(|line| line.starts_with("warning")).collect();

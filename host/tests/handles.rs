@@ -66,6 +66,8 @@ moves! {
     Stream,
     StreamReport,
     SyncBuffer<1>,
+    Tiled<'static, f32, Load>,
+    Tiled<'static, f32, Store>,
     Tiles<'static, Tile, Load>,
     ViewMut<'static, f32>,
     Write<'static, f32>,
@@ -86,7 +88,6 @@ clones! {
     Seen<Fence>,
     Status,
     StreamFence,
-    Tiled<'static, f32, Load>,
     Unknown,
     WaitPlan<Fence>,
 }
@@ -134,8 +135,6 @@ stays! {
 assert_not_impl_any!(Capture<'static, 'static>: Sync);
 // A thread's own stream stays on it.
 assert_not_impl_any!(Rc<Stream>: Send, Sync);
-// A map that is stored through is its buffer's borrow to write, and so there is one.
-assert_not_impl_any!(Tiled<'static, f32, Store>: Clone, Copy);
 // Walks along a list hold nothing that another thread would have to give back.
 assert_not_impl_any!(Locked<'static, Fence>: Copy);
 assert_not_impl_any!(Unlocked<'static, Fence>: Copy);
