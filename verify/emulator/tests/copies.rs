@@ -298,7 +298,8 @@ fn one_replica_of_a_multimem_address() {
     let body = "setp.ne.u32 %p0, %r0, %r0; mov.u32 %r0, %tid.x; setp.ne.u32 %p0, %r0, 0; @%p0 bra E;
         multimem.st.relaxed.gpu.global.v4.f32 [%a0], {0f3F800000, 0f40000000, 0f40400000, 0f40800000};
         multimem.red.relaxed.gpu.global.add.f32 [%a0], 0f3F800000;
-        multimem.red.relaxed.gpu.global.add.v4.f16x2 [%a0+16], {0x3C003C00, 0, 0, 0};
+        mov.b32 %r6, 0x3C003C00; mov.b32 %r7, 0;
+        multimem.red.relaxed.gpu.global.add.v4.f16x2 [%a0+16], {%r6, %r7, %r7, %r7};
         multimem.ld_reduce.relaxed.gpu.global.add.v4.f32 {%r1, %r2, %r3, %r4}, [%a0];
         multimem.ld_reduce.relaxed.gpu.global.and.b32 %r5, [%a0+16];
         st.global.v4.b32 [%a1], {%r1, %r2, %r3, %r4}; st.global.b32 [%a1+16], %r5; E: ret;";

@@ -250,7 +250,9 @@ fn bounds_and_alignment() {
     assert!(error.contains("warp 0 lane 16;"), "{error}");
     let error = run(&module("", 1, "ld.global.u32 %r1, [%a0+2];"), &Shape::default(), &[&[0; 64]]);
     assert!(error.error().contains("not a multiple of 4"));
-    let error = run(&module("", 0, "ld.shared.u32 %r1, [1024];"), &Shape::default(), &[]).error();
+    let error =
+        run(&module("", 0, "mov.u32 %r2, 1024; ld.shared.u32 %r1, [%r2];"), &Shape::default(), &[])
+            .error();
     assert!(error.contains("shared") && error.contains("0 bytes"), "{error}");
     let error = run(&module("", 0, "frobnicate.b32 %r1, 3;"), &Shape::default(), &[]).error();
     assert!(error.contains("unknown instruction: frobnicate.b32 %r1, 3;"), "{error}");

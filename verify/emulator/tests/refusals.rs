@@ -29,18 +29,20 @@ mod listed {
     pub const OVERLOOKED: &str = "a modifier that means nothing there";
     pub const NO_ADDRESS: &str = "an operand that is no address where a bulk copy has one";
     pub const VARIABLE: &str = "the address of a variable as a value";
-    pub const NARROW: &str = "an address in a register of fewer than 32 bits";
+    pub const NARROW: &str = "an address in a register that is narrower than its window";
+    pub const WIDE: &str = "a literal of 128 bits";
     pub const OPERANDS: &str = "operands too few or too many that `ptxas` does not miss";
     pub const LEFT_OUT: &str = "a modifier left out that the ISA wants";
     pub const ELEMENTS: &str = "elements of a store that are left out, `_`";
     pub const NOT_EXECUTED: &str = "what is not executed";
     pub const PEER: &str = "a wait at an mbarrier of `.shared::cluster`";
-    pub const ALL: [&str; 10] = [
+    pub const ALL: [&str; 11] = [
         TWICE,
         OVERLOOKED,
         NO_ADDRESS,
         VARIABLE,
         NARROW,
+        WIDE,
         OPERANDS,
         LEFT_OUT,
         ELEMENTS,
@@ -511,13 +513,21 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
         () if ["glb", "shr", "cst", "par", "loc"].iter().any(|v| instruction.contains(v)) => {
             listed::VARIABLE
         }
-        () if says("has 16 bits where") || says("has 8 bits where") => listed::NARROW,
+        () if ["8", "16", "32"]
+            .iter()
+            .any(|n| says(&format!("has {n} bits where 64 bits belong")))
+            && instruction.contains('[') =>
+        {
+            listed::NARROW
+        }
+        () if opcode == "clusterlaunchcontrol" && says("a register belongs") => listed::WIDE,
+        () if opcode == "red" && mods.contains(&"async") && says("does not go") => listed::OPERANDS,
         () if matches!(opcode, "red" | "st" | "tcgen05")
             && (says("operands belong") || says("registers where")) =>
         {
             listed::OPERANDS
         }
-        () if matches!(opcode, "testp" | "cvt") && says("is missing") => listed::LEFT_OUT,
+        () if matches!(opcode, "testp" | "cvt" | "wgmma") && says("is missing") => listed::LEFT_OUT,
         () if opcode == "st" && says("`_` does not stand here") => listed::ELEMENTS,
         () => return None,
     })

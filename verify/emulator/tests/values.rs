@@ -107,8 +107,14 @@ fn floats() {
         "mov.b16 %h1, 0x3F80; mov.b16 %h2, 0x4000; add.rn.bf16 %h3, %h1, %h2; cvt.u32.u16 %r1, %h3;",
         0x4040,
     );
-    gives("add.rn.f16x2 %r1, 0x3C004000, 0x3C003C00;", 0x4000_4200);
-    gives("fma.rn.bf16x2 %r1, 0x3F803F80, 0x40004000, 0x3F804000;", 0x4040_4080);
+    gives(
+        "mov.b32 %r2, 0x3C004000; mov.b32 %r3, 0x3C003C00; add.rn.f16x2 %r1, %r2, %r3;",
+        0x4000_4200,
+    );
+    gives(
+        "mov.b32 %r2, 0x3F803F80; mov.b32 %r3, 0x40004000; mov.b32 %r4, 0x3F804000; fma.rn.bf16x2 %r1, %r2, %r3, %r4;",
+        0x4040_4080,
+    );
     gives64("mov.b64 %d0, 0x400000003F800000; add.rn.f32x2 %d1, %d0, %d0;", 0x4080_0000_4000_0000);
     gives64(
         "mov.b64 %d0, 0x400000003F800000; fma.rn.f32x2 %d1, %d0, %d0, %d0;",
@@ -151,7 +157,7 @@ fn comparisons_and_selection() {
     };
     holds("setp.lt.s32 %p1, -1, 1;", true);
     holds("setp.lt.u32 %p1, -1, 1;", false);
-    holds("setp.lo.s32 %p1, 1, -1;", true);
+    holds("setp.lo.u32 %p1, 1, -1;", true);
     holds("setp.ge.s64 %p1, -5, -5;", true);
     holds("mov.b16 %h1, 0xFFFF; setp.gt.s16 %p1, %h1, 0;", false);
     holds("setp.lt.f32 %p1, 0f7FC00000, 0f00000000;", false);
@@ -249,8 +255,9 @@ fn branches_by_table() {
 fn vector_atomics() {
     // Lanes add 1, 2, 3 and 4 to four elements at once; each is atomic.
     let body = "atom.relaxed.gpu.global.add.v4.f32 {%r0, %r1, %r2, %r3}, [%a0], {0f3F800000, 0f40000000, 0f40400000, 0f40800000};
-        red.relaxed.gpu.global.max.noftz.v2.f16x2 [%a0+16], {0x3C004000, 0x44004200};
-        red.relaxed.gpu.global.min.noftz.v2.bf16x2 [%a0+24], {0x3F80BF80, 0x40003F80}; ret;";
+        mov.b32 %r4, 0x3C004000; mov.b32 %r5, 0x44004200; mov.b32 %r6, 0x3F80BF80; mov.b32 %r7, 0x40003F80;
+        red.relaxed.gpu.global.max.noftz.v2.f16x2 [%a0+16], {%r4, %r5};
+        red.relaxed.gpu.global.min.noftz.v2.bf16x2 [%a0+24], {%r6, %r7}; ret;";
     let found = run(&module("", 1, body), &Shape::default(), &[&[0; 32]]).words(0, 8);
     let sums: Vec<f32> = found[..4].iter().map(|w| f32::from_bits(*w)).collect();
     assert_eq!(sums, [32.0, 64.0, 96.0, 128.0]);
