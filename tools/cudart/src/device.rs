@@ -601,6 +601,8 @@ impl Device {
         let ran = self.machine.launch(program, &launch);
         let (hazards, printed, instructions, ended) = match ran {
             Ok(report) => (report.hazards, report.output, report.instructions, Ok(())),
+            // It has not begun.
+            Err(Error::Launch { .. }) => return Err(Code::CONFIGURATION),
             Err(error) => {
                 let after = self.machine.after().clone();
                 (after.hazards, after.output, after.instructions, Err(error))
@@ -615,21 +617,13 @@ impl Device {
         for (device, host, bytes) in &shared {
             self.to_host(*device, *host, *bytes);
         }
-        match ended {
-            Ok(()) => Ok(printed),
-            Err(error) => {
-                let code = self.failed(&kernel, error);
-                match code {
-                    Code::CONFIGURATION => Err(code),
-                    // The kernel has begun: nothing works after that.
-                    _ => {
-                        self.broken = Some(code);
-                        self.last = code.0;
-                        Ok(printed)
-                    }
-                }
-            }
+        // The kernel has begun: nothing works after that.
+        if let Err(error) = ended {
+            let code = self.failed(&kernel, error);
+            self.broken = Some(code);
+            self.last = code.0;
         }
+        Ok(printed)
     }
 
     fn failed(&mut self, kernel: &Kernel, error: Error) -> Code {
@@ -661,7 +655,6 @@ impl Device {
                 self.tell(kernel, Finding::Endless { steps: limit });
                 Code::TIMEOUT
             }
-            Error::Launch { .. } => Code::CONFIGURATION,
             other => {
                 self.refuse(other.to_string(), "see docs/emulator.md");
                 Code::LAUNCH

@@ -12,10 +12,14 @@ const VERSION: i32 = 13_000;
 entries! {
     cudaGetLastError() { device::with(|device| device.last(true)) }
     cudaPeekAtLastError() { device::with(|device| device.last(false)) }
-    // SAFETY: as the caller says.
-    cudaDriverGetVersion(to: *mut i32) { call(|_| unsafe { put(to, VERSION) }) }
-    // SAFETY: as the caller says.
-    cudaRuntimeGetVersion(to: *mut i32) { call(|_| unsafe { put(to, VERSION) }) }
+    cudaDriverGetVersion(to: *mut i32) {
+        // SAFETY: as the caller says.
+        call(|_| unsafe { put(to, VERSION) })
+    }
+    cudaRuntimeGetVersion(to: *mut i32) {
+        // SAFETY: as the caller says.
+        call(|_| unsafe { put(to, VERSION) })
+    }
     cudaProfilerStart() { call(|_| Ok(())) }
     cudaProfilerStop() { call(|_| Ok(())) }
 }

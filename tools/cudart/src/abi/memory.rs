@@ -66,8 +66,10 @@ unsafe fn row(device: &mut Device, to: u64, from: u64, bytes: usize, direction: 
 }
 
 entries! {
-    // SAFETY: as the caller says.
-    cudaMalloc(to: *mut u64, bytes: usize) { call(|device| unsafe { give(to, device.alloc(bytes as u64)) }) }
+    cudaMalloc(to: *mut u64, bytes: usize) {
+        // SAFETY: as the caller says.
+        call(|device| unsafe { give(to, device.alloc(bytes as u64)) })
+    }
     #[also(cudaMallocAsync_ptsz)] cudaMallocAsync(to: *mut u64, bytes: usize, stream: *mut c_void) {
         call(|device| {
             device.stream(stream.addr() as u64)?;

@@ -79,19 +79,29 @@ fn is_there(device: i32) -> Result<(), Code> {
 }
 
 entries! {
-    // SAFETY: as the caller says.
-    cudaGetDeviceCount(to: *mut i32) { call(|_| unsafe { put(to, 1) }) }
-    // SAFETY: as the caller says.
-    cudaGetDevice(to: *mut i32) { call(|_| unsafe { put(to, 0) }) }
+    cudaGetDeviceCount(to: *mut i32) {
+        // SAFETY: as the caller says.
+        call(|_| unsafe { put(to, 1) })
+    }
+    cudaGetDevice(to: *mut i32) {
+        // SAFETY: as the caller says.
+        call(|_| unsafe { put(to, 0) })
+    }
     cudaSetDevice(device: i32) { call(|_| is_there(device)) }
     cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) { call(|_| is_there(device)) }
     cudaSetDeviceFlags(_flags: u32) { call(|_| Ok(())) }
-    // SAFETY: as the caller says.
-    cudaGetDeviceFlags(to: *mut u32) { call(|_| unsafe { put(to, 0) }) }
-    // SAFETY: as the caller says.
-    cudaChooseDevice(to: *mut i32, _properties: *const c_void) { call(|_| unsafe { put(to, 0) }) }
-    // SAFETY: as the caller says.
-    cudaDeviceCanAccessPeer(to: *mut i32, _device: i32, _peer: i32) { call(|_| unsafe { put(to, 0) }) }
+    cudaGetDeviceFlags(to: *mut u32) {
+        // SAFETY: as the caller says.
+        call(|_| unsafe { put(to, 0) })
+    }
+    cudaChooseDevice(to: *mut i32, _properties: *const c_void) {
+        // SAFETY: as the caller says.
+        call(|_| unsafe { put(to, 0) })
+    }
+    cudaDeviceCanAccessPeer(to: *mut i32, _device: i32, _peer: i32) {
+        // SAFETY: as the caller says.
+        call(|_| unsafe { put(to, 0) })
+    }
     // Memory stays as it is: the process is about to end, as a rule.
     cudaDeviceReset() { call(|_| Ok(())) }
     cudaDeviceSetCacheConfig(_config: i32) { call(|_| Ok(())) }

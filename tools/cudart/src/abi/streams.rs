@@ -21,8 +21,10 @@ fn known(stream: *mut c_void) -> i32 {
 }
 
 entries! {
-    // SAFETY: as the caller says.
-    cudaStreamCreate(to: *mut *mut c_void) { call(|device| unsafe { put(to, handle(device.make_stream())) }) }
+    cudaStreamCreate(to: *mut *mut c_void) {
+        // SAFETY: as the caller says.
+        call(|device| unsafe { put(to, handle(device.make_stream())) })
+    }
     cudaStreamCreateWithFlags(to: *mut *mut c_void, _flags: u32) {
         // SAFETY: as the caller says.
         unsafe { cudaStreamCreate(to) }
@@ -86,8 +88,10 @@ entries! {
         }
         code
     }
-    // SAFETY: as the caller says.
-    cudaEventCreate(to: *mut *mut c_void) { call(|device| unsafe { put(to, handle(device.make_event())) }) }
+    cudaEventCreate(to: *mut *mut c_void) {
+        // SAFETY: as the caller says.
+        call(|device| unsafe { put(to, handle(device.make_event())) })
+    }
     cudaEventCreateWithFlags(to: *mut *mut c_void, _flags: u32) {
         // SAFETY: as the caller says.
         unsafe { cudaEventCreate(to) }
