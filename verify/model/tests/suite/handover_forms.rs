@@ -206,7 +206,7 @@ impl Full {
         self.wait.1 == "cluster"
             && match self.through_async {
                 false => acquires,
-                true => (acquires || half) && (half || self.behind.contains(&Fence::Proxy)),
+                true => half || acquires && self.behind.contains(&Fence::Proxy),
             }
     }
 
