@@ -14,7 +14,7 @@
 //! | tensor memory | `tcgen05.fence::before_thread_sync` | a relaxed wait, `tcgen05.fence::after_thread_sync` |
 //!
 //! The two releases cover this CTA's own shared memory. What was written into a peer's by ordinary stores, or read there, they do not
-//! pass on, nor anything in global memory (rule F9).
+//! pass on, nor anything in global memory (rule F9). Fences between paths are among these (I17).
 
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};

@@ -131,7 +131,13 @@ const EXCUSES: &[(&str, &[&str])] = &[
     ),
     (
         "something private is named: rustc quotes its declaration at most, where no comment has a place",
-        &["act_for_a_set", "forge_follower", "forge_proof_by_assume", "global_ptr_by_literal"],
+        &[
+            "act_for_a_set",
+            "forge_follower",
+            "forge_proof_by_assume",
+            "global_ptr_by_literal",
+            "lead_a_pair_by_literal",
+        ],
     ),
     (
         "a trait of `core` is missing, which the library cannot explain",
@@ -170,6 +176,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
     (
         "a lifetime is too short or another one: the borrow checker has no words of the library's",
         &[
+            "lead_with_another_run_s_proof",
             "other_kernel",
             "other_kernel_s_exit",
             "shorten_brand",
@@ -188,7 +195,6 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "fragment_thrown_away",
             "map_fills_two_rings",
             "map_waits_for_another_ring",
-            "pair_of_another_ring",
             "relay_end_of_another_role",
             "replace_region",
             "stage_of_another_ring",
