@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustdoc_types::{
-    Attribute, Crate, FORMAT_VERSION, Function, GenericBound, GenericParamDefKind, Generics, Id, Impl, Item,
-    ItemEnum, Trait, Type, Visibility, WherePredicate,
+    Attribute, Crate, FORMAT_VERSION, Function, GenericBound, GenericParamDefKind, Generics, Id,
+    Impl, Item, ItemEnum, Trait, Type, Visibility, WherePredicate,
 };
 
 /// The top folder of the repository.
@@ -238,7 +238,12 @@ impl Surface {
                     && item.visibility == Visibility::Public
                     && !is_hidden(item)
                 {
-                    found.push(Method { of: of.clone(), generics: &impl_.generics, item, function });
+                    found.push(Method {
+                        of: of.clone(),
+                        generics: &impl_.generics,
+                        item,
+                        function,
+                    });
                 }
             }
         }

@@ -43,8 +43,8 @@ mod testing;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};
-pub use cargo::compiler_errors;
 pub use builder::{Binary, Builder, Declared, Faults, Kernel, Output, Progress, Ptxas};
+pub use cargo::compiler_errors;
 pub use check::{Finding, Note, Severity, lint};
 pub use environment::Environment;
 pub use error::Error;

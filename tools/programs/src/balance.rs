@@ -4,7 +4,7 @@ use baton_campaign::Random;
 use quote::{ToTokens, quote};
 use syn::{Block, ItemFn, Stmt, parse_str};
 
-use crate::insert::{self, Place, Found};
+use crate::insert::{self, Found, Place};
 use crate::seed::Seed;
 use crate::walk::{self, Context, Look};
 

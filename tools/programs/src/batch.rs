@@ -118,10 +118,7 @@ impl Workshop {
         let target = root.join("target/programs");
         let material = Material {
             seeds: crate::seed::load(&root)?,
-            found: Found {
-                statics: statics::find(&library)?,
-                moves: table::find(&library)?.moves,
-            },
+            found: Found { statics: statics::find(&library)?, moves: table::find(&library)?.moves },
             vocabulary: shadow::vocabulary(&library)?,
         };
         let folder = target.join(name);
@@ -325,7 +322,9 @@ impl Workshop {
             Err(baton_builder::Error::Compile { errors, messages, .. }) => {
                 return Ok(failed(&errors, messages));
             }
-            Err(error @ (baton_builder::Error::Ptx { .. } | baton_builder::Error::Checks { .. })) => {
+            Err(
+                error @ (baton_builder::Error::Ptx { .. } | baton_builder::Error::Checks { .. }),
+            ) => {
                 return Ok(failed(&[], error.to_string()));
             }
             Err(error) => return Err(error.into()),
@@ -479,7 +478,8 @@ mod tests {
         let workshop = Workshop::new("unnamed").unwrap().only(&["reads", "fragments", "unequal"]);
         let mut candidates: Vec<Candidate> =
             workshop.kernels().into_iter().map(|program| workshop.candidate(program)).collect();
-        let failing = candidates.iter_mut().find(|c| c.text.contains("Fragment::<bf16, _, 4>")).unwrap();
+        let failing =
+            candidates.iter_mut().find(|c| c.text.contains("Fragment::<bf16, _, 4>")).unwrap();
         failing.text = failing.text.replace("Fragment::<bf16, _, 4>", "Fragment::<bf16, _, 5>");
         let set: Vec<usize> = (0..candidates.len()).collect();
         // Its types are right, and what fails does not name anybody.

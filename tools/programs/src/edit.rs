@@ -9,7 +9,7 @@ use syn::{
 };
 
 use crate::balance;
-use crate::insert::{self, Place, Found};
+use crate::insert::{self, Found, Place};
 use crate::moves::{Kind, MOVES};
 use crate::seed::Seed;
 use crate::walk::{self, Context, Look, renamed, words};
@@ -307,12 +307,8 @@ impl Site<'_> {
                 return Some(name.to_string());
             }
             Operation::Insert => {
-                let place = Place {
-                    seed: self.seed,
-                    context,
-                    edit: self.edit.number,
-                    found: self.found,
-                };
+                let place =
+                    Place { seed: self.seed, context, edit: self.edit.number, found: self.found };
                 let length = 1 + self.random.below(10);
                 let usable = context.usable();
                 let new = insert::statements(&mut self.random, &place, usable, length);

@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn an_error_of_the_library_alone_names_nobody() {
-        let message = json!({ "message": "recursion limit", "spans": [], "rendered": "src/stages.rs" });
+        let message =
+            json!({ "message": "recursion limit", "spans": [], "rendered": "src/stages.rs" });
         assert_eq!(found(message), BTreeMap::new());
     }
 }

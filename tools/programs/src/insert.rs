@@ -138,8 +138,7 @@ impl Maker<'_> {
         let of_type = random.below(WRONG_STATE) == 0;
         // Of a value whose state is not known any may be tried.
         let any = of_type || !MOVES.has(kind);
-        let fits =
-            |m: &&Move| m.on == kind || (any || m.any) && family(m.on) == family(kind);
+        let fits = |m: &&Move| m.on == kind || (any || m.any) && family(m.on) == family(kind);
         let moves: Vec<&Move> = MOVES.moves.iter().chain(moves).filter(fits).collect();
         let Some(&chosen) = moves.get(random.below(moves.len())) else { return };
         // Ends are seldom ended, and looking at a value does nothing to it.

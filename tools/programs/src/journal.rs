@@ -70,7 +70,8 @@ impl Journal {
         let (hour, minute, second) = at.to_hms();
         let date = at.date();
         let Range { start, end } = batch.cases;
-        let mut line = format!("{date}T{hour:02}:{minute:02}:{second:02}Z seed={} {start}..{end}:", self.seed);
+        let mut line =
+            format!("{date}T{hour:02}:{minute:02}:{second:02}Z seed={} {start}..{end}:", self.seed);
         for (word, n) in &batch.ends {
             let _ = write!(line, " {n} {word},");
         }

@@ -137,7 +137,8 @@ pub fn kept(keeps: Keeps, end: End) -> End {
         End::Refused(_) | End::Deadlock(_) | End::Trap(_) | End::Known(_)
             if keeps == Keeps::Everything =>
         {
-            let report = format!("its edits change nothing, and it does not end as its kernel: {end}");
+            let report =
+                format!("its edits change nothing, and it does not end as its kernel: {end}");
             End::Wrong(Wrong { rule: "meaning".into(), schedule: 0, report })
         }
         other => other,

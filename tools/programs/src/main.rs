@@ -105,23 +105,27 @@ fn run(command: Command) -> Result<bool> {
                 workshop = workshop.only(&names);
             }
             let first = if resume { journal.next()? } else { first };
-            let tally = campaign::run(&workshop, &campaign, first..first + count, |batch, outcomes| {
-                for outcome in outcomes {
-                    let end = outcome.end.to_string();
-                    let (number, notes) = (outcome.program.number, outcome.notes.join("; "));
-                    if list {
-                        println!("{number}: {} | {notes}", end.lines().next().unwrap_or_default());
-                    } else if let End::Wrong(wrong) = &outcome.end {
-                        println!("{number}: {}", wrong.rule);
+            let tally =
+                campaign::run(&workshop, &campaign, first..first + count, |batch, outcomes| {
+                    for outcome in outcomes {
+                        let end = outcome.end.to_string();
+                        let (number, notes) = (outcome.program.number, outcome.notes.join("; "));
+                        if list {
+                            println!(
+                                "{number}: {} | {notes}",
+                                end.lines().next().unwrap_or_default()
+                            );
+                        } else if let End::Wrong(wrong) = &outcome.end {
+                            println!("{number}: {}", wrong.rule);
+                        }
                     }
-                }
-                if kept {
-                    println!("{}", campaign::keep(&journal, &workshop, &batch, outcomes)?);
-                } else {
-                    println!("{}", journal.line(&batch));
-                }
-                Ok(())
-            })?;
+                    if kept {
+                        println!("{}", campaign::keep(&journal, &workshop, &batch, outcomes)?);
+                    } else {
+                        println!("{}", journal.line(&batch));
+                    }
+                    Ok(())
+                })?;
             println!("{}", tally.line());
             Ok(tally.wrong.is_empty())
         }

@@ -164,7 +164,8 @@ impl Look for Place {
 
 /// Whether a statement stays in its place, by what it says.
 fn stays(statement: &Stmt) -> bool {
-    let fixed = ["unsafe", "break", "continue", "return", "roles", "exit", "claim", "join", "forget"];
+    let fixed =
+        ["unsafe", "break", "continue", "return", "roles", "exit", "claim", "join", "forget"];
     let all = words(statement);
     matches!(statement, Stmt::Item(_)) || fixed.iter().any(|word| all.contains(*word))
 }
@@ -277,7 +278,8 @@ mod tests {
 
     #[test]
     fn a_name_is_another_everywhere_and_fields_keep_theirs() {
-        let found = changed(Change::Rename, "{ let P { ring, .. } = o.p(); let q = ring; q.ring(); }");
+        let found =
+            changed(Change::Rename, "{ let P { ring, .. } = o.p(); let q = ring; q.ring(); }");
         let code = [
             code("{ let P { ring, .. } = o.p(); let other_0 = ring; other_0.ring(); }"),
             code("{ let P { ring, .. } = other_0.p(); let q = ring; q.ring(); }"),

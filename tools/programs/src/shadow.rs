@@ -9,8 +9,8 @@ use baton_campaign::Random;
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{
-    AngleBracketedGenericArguments, FnArg, GenericArgument, Item, ItemFn, PathArguments, Type, parse_quote, parse_str,
-    parse2,
+    AngleBracketedGenericArguments, FnArg, GenericArgument, Item, ItemFn, PathArguments, Type,
+    parse_quote, parse_str, parse2,
 };
 
 use crate::seed::Seed;
@@ -70,7 +70,8 @@ const ALL: [Shadow; 7] = [
 /// Types that may be meant, each with one of another size or kind.
 const MEANT: &[(&str, &str)] = &[("u32", "u64"), ("f32", "u8"), ("bf16", "f32"), ("u64", "u32")];
 /// Types of parameters that are not meant.
-const DECOYS: &[&str] = &["u8", "u64", "GlobalPtr<u8>", "ReadOnly<u64>", "baton::protocol::Queue<u8>"];
+const DECOYS: &[&str] =
+    &["u8", "u64", "GlobalPtr<u8>", "ReadOnly<u64>", "baton::protocol::Queue<u8>"];
 
 /// Puts something in the way; says what, or nothing where there is no place for it.
 pub fn apply(
@@ -255,7 +256,9 @@ fn layout(file: &mut syn::File, seed: &Seed) -> Option<String> {
     *layout = parse_quote!(super::Meant);
     let real = format_ident!("{real}");
     let meant = match &*real.to_string() {
-        "NoShared" => parse_quote!(pub type Meant = NoShared;),
+        "NoShared" => parse_quote!(
+            pub type Meant = NoShared;
+        ),
         _ => parse_quote!(pub type Meant = inner::#real;),
     };
     let decoy = parse_quote! {

@@ -251,15 +251,17 @@ impl Maker<'_> {
             match &parameter.kind {
                 GenericParamDefKind::Type { is_synthetic: true, .. }
                 | GenericParamDefKind::Lifetime { .. } => {}
-                GenericParamDefKind::Type { .. } if told.contains(&format!("Generic(\"{name}\")")) => {
+                GenericParamDefKind::Type { .. }
+                    if told.contains(&format!("Generic(\"{name}\")")) =>
+                {
                     types.push("_".to_owned());
                 }
                 GenericParamDefKind::Type { .. } => {
                     any = true;
                     let bounds = self.bounds(name);
-                    let fit = bounds.iter().find_map(|bound| {
-                        MOVES.fits.iter().find(|fit| fit.0 == last(&bound.path))
-                    });
+                    let fit = bounds
+                        .iter()
+                        .find_map(|bound| MOVES.fits.iter().find(|fit| fit.0 == last(&bound.path)));
                     let bound = bounds.first().map_or("any", |bound| last(&bound.path));
                     types.push(fit.ok_or(format!("no type is known that is `{bound}`"))?.1.into());
                 }
@@ -282,7 +284,13 @@ mod tests {
     fn every_method_is_a_move_or_left_out_with_a_reason() {
         let table = find(&root().join("kernel-lib")).unwrap();
         for made in &table.moves {
-            println!("{} {}{} -> {:?}", made.on, if made.borrows { "&" } else { "" }, made.call, made.gives);
+            println!(
+                "{} {}{} -> {:?}",
+                made.on,
+                if made.borrows { "&" } else { "" },
+                made.call,
+                made.gives
+            );
         }
         let left = |path: &String| {
             let of = path.split("::").next().unwrap_or(path);
@@ -320,7 +328,10 @@ mod tests {
         let chunk = of("stage", "get_chunk");
         assert_eq!((&*chunk.call, chunk.borrows, chunk.any), ("get_chunk::<2>(1)", true, true));
         let open = of("staged", "open");
-        assert_eq!((&*open.call, open.borrows, &open.gives[..]), ("open($token)", false, &["staged"][..]));
+        assert_eq!(
+            (&*open.call, open.borrows, &open.gives[..]),
+            ("open($token)", false, &["staged"][..])
+        );
         assert_eq!(of("product", "for_each").call, "for_each(|_, _| ())");
         // What moves.txt has is not made again, and what a token would be used up by not at all.
         assert!(!table.moves.iter().any(|m| m.on == "stage" && m.method() == "publish"));
