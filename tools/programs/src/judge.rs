@@ -2,11 +2,10 @@
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 use std::sync::Arc;
 
 use baton_cli::commands::check::search::{Case, Finding};
-use baton_cli::commands::check::setup::Setup;
+use baton_cli::commands::check::setup::{Files, Setup};
 use baton_cli::commands::check::spec::Spec;
 use baton_emulator::{Error, Fault, Machine, Options, Program as Module, Severity};
 
@@ -228,7 +227,7 @@ impl Subject<'_> {
 
     fn case(&self) -> Result<Case, String> {
         let spec = Spec::parse(&self.launch.text).map_err(|error| error.problem)?;
-        let setup = Setup::new(&spec, Path::new(""), self.module.module(), &self.kernel)
+        let setup = Setup::new(&spec, &Files::default(), self.module.module(), &self.kernel)
             .map_err(|error| format!("the launch description of its kernel: {}", error.problem))?;
         Ok(Case { program: Arc::clone(self.module), setup: setup.with_shared(self.shared) })
     }

@@ -446,7 +446,7 @@ fn next(state: &mut u64) -> u64 {
 }
 
 /// Which files a description may name: of a stranger's, none but those that came with it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Files {
     /// The folder of the description.
     pub folder: PathBuf,
