@@ -424,3 +424,21 @@ fn the_heap_of_the_device_outlives_a_launch() {
     assert_eq!(run("drop"), Ok(0));
     assert!(run("drop").is_err_and(|error| error.contains("did not give")));
 }
+
+/// Lanes of one atomic instruction take turns: one that comes later has seen what the others did.
+#[test]
+fn a_lane_acquires_what_another_lane_of_its_instruction_released() {
+    let body = |order: &str| {
+        module(
+            "",
+            &format!(
+                "setp.eq.u32 %p0, %r0, 0;\nsetp.eq.u32 %p1, %r0, 5;\nsetp.eq.u32 %p3, %r0, 9;\nor.pred %p2, %p0, %p1;\n\
+                 @!%p2 bra DONE;\n@%p1 ld.relaxed.gpu.global.u32 %r2, [%a0];\n\
+                 atom.{order}.gpu.global.add.u32 %r3, [%a0+64], 1;\n@%p1 bra DONE;\nsetp.ne.u32 %p4, %r3, 1;\n@%p4 bra DONE;\n\
+                 st.global.u32 [%a0], 1;\nDONE:"
+            ),
+        )
+    };
+    assert!(hazards(&body("acq_rel"), 1, 32).is_empty());
+    assert!(!hazards(&body("relaxed"), 1, 32).is_empty());
+}

@@ -1,5 +1,6 @@
 //! Atomic operations.
 
+use super::track::in_turn;
 use super::{Change, What, extend, read};
 use crate::error::Fault;
 use crate::ir::*;
@@ -24,8 +25,7 @@ impl World<'_> {
         let mut changed = false;
         // Which lane comes first is not defined.
         let start = self.rng.below(LANES) as u32;
-        for lane in lanes_of(mask.rotate_right(start)) {
-            let lane = (lane + start as usize) % LANES;
+        for lane in in_turn(mask, start) {
             let place =
                 self.resolve(warp, lane, access.space, addresses[lane], n as u64, n as u64, true)?;
             if n == 16 {
@@ -55,6 +55,7 @@ impl World<'_> {
             let lanes = mask & !lanes_of(mask).filter(failed).fold(0, |m, l| m | 1 << l);
             let change = Change {
                 lanes,
+                first: start,
                 repeats: 0,
                 equal: 0,
                 values: (n < 16).then_some((&before, &after)),
@@ -82,8 +83,7 @@ impl World<'_> {
         let all = n * b.len();
         let addresses = self.addresses(warp, &frame, &access.addr, access.space);
         let start = self.rng.below(LANES) as u32;
-        for lane in lanes_of(mask.rotate_right(start)) {
-            let lane = (lane + start as usize) % LANES;
+        for lane in in_turn(mask, start) {
             let (at, all) = (addresses[lane], all as u64);
             let place = self.resolve(warp, lane, access.space, at, all, all, true)?;
             for (i, source) in b.iter().enumerate() {
@@ -102,7 +102,7 @@ impl World<'_> {
         }
         path.spin.rounds = 0;
         if self.detect.is_some() {
-            let change = Change { lanes: mask, repeats: 0, equal: 0, values: None };
+            let change = Change { lanes: mask, first: start, repeats: 0, equal: 0, values: None };
             let what = if d.is_empty() { What::Reduction(change) } else { What::Atomic(change) };
             for i in 0..b.len() {
                 let at = addresses.map(|a| a + (i * n) as u64);

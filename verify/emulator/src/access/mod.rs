@@ -251,7 +251,7 @@ impl World<'_> {
                 let region = Some((region, span.min));
                 let repeats = self.repeats(warp, &frame, mask, &addresses, sources);
                 let values = known.then_some((&old, &new));
-                let change = Change { lanes: mask, repeats, equal, values };
+                let change = Change { lanes: mask, first: 0, repeats, equal, values };
                 let what = What::Store(change);
                 self.track(warp, path, mask, access, region, (&addresses, all), what);
             }

@@ -19,7 +19,7 @@ pub(crate) enum What<'a> {
 impl What<'_> {
     /// A store of which the detection need not know the values.
     pub const UNKNOWN_STORE: What<'static> =
-        What::Store(Change { lanes: u32::MAX, repeats: 0, equal: 0, values: None });
+        What::Store(Change { lanes: u32::MAX, first: 0, repeats: 0, equal: 0, values: None });
 }
 
 /// What becomes of memory.
@@ -27,12 +27,19 @@ impl What<'_> {
 pub(crate) struct Change<'a> {
     /// The lanes that write: all but those of a comparison that failed.
     pub lanes: u32,
+    /// The lane whose turn came first, where each had one: the others followed, and the first lanes the last.
+    pub first: u32,
     /// Lanes that store what a lane before them stores in the same place.
     pub repeats: u32,
     /// Lanes that store what was there before.
     pub equal: u32,
     /// What each finds and what it leaves, where that fits a register.
     pub values: Option<(&'a Lanes64, &'a Lanes64)>,
+}
+
+/// Lanes in the order of their turns.
+pub(super) fn in_turn(mask: u32, first: u32) -> impl Iterator<Item = usize> {
+    lanes_of(mask.rotate_right(first)).map(move |lane| (lane + first as usize) % LANES)
 }
 
 /// Groups of lanes with the same address.
@@ -92,7 +99,11 @@ impl World<'_> {
                 self.track_in(&mut detect, path, mask, access, (space, &offsets, bytes), what);
             }
             None => {
-                for lane in lanes_of(mask) {
+                let first = match what {
+                    What::Atomic(change) | What::Reduction(change) => change.first,
+                    What::Load | What::Store(_) => 0,
+                };
+                for lane in in_turn(mask, first) {
                     let place =
                         self.place(warp, lane, (access.space, addresses[lane]), (1, 1), false);
                     let (space, at) = match place {

@@ -11,6 +11,9 @@ use std::fmt;
 /// Random schedules of each program.
 const SEEDS: u64 = 40;
 
+/// Random schedules tried for a race that these have not shown.
+const MORE_SEEDS: u64 = 4_000;
+
 /// Schedules tried besides in which one decision is not the plain one.
 const FEW: usize = 60;
 
@@ -186,8 +189,14 @@ fn examine(source: &Source, model: &Model, lanes: Lanes) -> Result<Agreement, Co
         let (run, _) = subject.run(Options { seed, ..Options::default() });
         is_reported |= see(run, &format_args!("seed {seed}"))?;
     }
-    // One decision besides the plain ones reaches what chance may miss; of a race that nothing has shown, four.
     let claims = model.race && lanes == Lanes::Apart && !source.reads_ahead();
+    let mut seed = SEEDS;
+    while claims && !is_reported && seed < MORE_SEEDS {
+        let (run, _) = subject.run(Options { seed, ..Options::default() });
+        is_reported |= see(run, &format_args!("seed {seed}"))?;
+        seed += 1;
+    }
+    // One decision besides the plain ones reaches what chance may miss; of a race that nothing has shown, four.
     let (deviations, runs) = if claims { (4, LAST_RESORT) } else { (1, FEW) };
     let mut contradiction = None;
     let mut found = is_reported;
