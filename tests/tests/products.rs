@@ -183,7 +183,9 @@ fn products_of_two_types_are_exact() {
                     b.tensor_map(matrices.1).expect("a matrix"),
                     output.as_arg_mut(),
                 );
-                device.launch(&module, 1, call).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+                let report =
+                    device.launch(&module, 1, call).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+                assert!(report.hazards.is_empty(), "seed {seed}: {:?}", report.hazards);
                 assert_eq!(numbers(&output), wanted, "{}, seed {seed}", stringify!($kernel));
             }
         }};
