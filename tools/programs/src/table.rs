@@ -132,9 +132,7 @@ fn kind(type_: &Type, on: Kind) -> Option<Kind> {
         _ => return None,
     };
     let of = last(&path.path);
-    let state = |value: &&(Kind, &str, &str)| {
-        value.1 == of && types(path).iter().any(|argument| *argument == value.2)
-    };
+    let state = |value: &&(Kind, &str, &str)| value.1 == of && types(path).contains(&value.2);
     let known = MOVES.values.iter().find(state).map(|value| value.0);
     known.or_else(|| families(of).first().copied().filter(|&kind| kind != TOKEN))
 }
