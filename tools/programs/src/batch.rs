@@ -158,7 +158,8 @@ impl Workshop {
             .filter(|seed| !self.references.borrow().contains_key(&self.material.seeds[*seed].name))
             .collect();
         for seed in compared {
-            let number = Number { seed: 0, case: seed as u64 };
+            // Of no campaign, so that no program has its name.
+            let number = Number { seed: u64::MAX, case: seed as u64 };
             candidates.push(self.candidate(Program::unedited(number, seed)));
         }
         let mut built = Vec::new();
