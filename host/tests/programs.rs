@@ -226,11 +226,14 @@ struct Slot {
     name: u32,
 }
 
-/// A graph, and the slots that it reads and writes, with the names that they had.
+/// A slot, with the name that it had.
+type Place = (usize, u32);
+
+/// A graph, and the slots that it reads and writes.
 struct Held {
     graph: Graph,
-    from: (usize, u32),
-    to: (usize, u32),
+    from: Place,
+    to: Place,
 }
 
 /// Everything that the threads share. What is locked first stands first.
@@ -575,7 +578,7 @@ impl World {
         to: usize,
         branch: bool,
         old: Option<&mut Graph>,
-    ) -> Result<(Option<Graph>, (usize, u32), (usize, u32)), Error> {
+    ) -> Result<(Option<Graph>, Place, Place), Error> {
         let beside = (stream + 1) % STREAMS;
         let lock = |stream: usize| self.streams[stream].write().unwrap();
         let (mut first, mut second) = if stream < beside {
