@@ -271,7 +271,9 @@ fn a_result_that_depends_on_the_schedule_is_found_and_reduced_and_replayed() {
 #[test]
 fn an_exhaustive_search_says_where_it_ends() {
     let folder = Folder::new();
-    let launch = format!("{ONE}arguments = [{{ pointer = \"w\" }}]\n[buffer.w]\ntype = \"u32\"\nelements = 1\n");
+    let launch = format!(
+        "{ONE}arguments = [{{ pointer = \"w\" }}]\n[buffer.w]\ntype = \"u32\"\nelements = 1\n"
+    );
     folder.write(
         "many.ptx",
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry many(.param .u64 p)\n{\n.reg .b64 %d<2>;\n\

@@ -20,8 +20,40 @@ const CUT: usize = 30_000;
 
 /// What is put into a file, some of it many times.
 const PIECES: [&str; 34] = [
-    "{", "}", "(", ")", "[", "]", "<", ">", "@", "!", "|", ";", ",", ".", ":", "-", "+", "=", "\"", "'", "//", "/*", "\\",
-    "\n", "\0", "é", "\u{202e}", "0", "-1", "18446744073709551616", "0x", "1e999", "%r", "generic(",
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "<",
+    ">",
+    "@",
+    "!",
+    "|",
+    ";",
+    ",",
+    ".",
+    ":",
+    "-",
+    "+",
+    "=",
+    "\"",
+    "'",
+    "//",
+    "/*",
+    "\\",
+    "\n",
+    "\0",
+    "é",
+    "\u{202e}",
+    "0",
+    "-1",
+    "18446744073709551616",
+    "0x",
+    "1e999",
+    "%r",
+    "generic(",
 ];
 
 fn files() -> Vec<(PathBuf, String)> {
@@ -95,7 +127,8 @@ fn change(text: &str, other: &str, random: &mut Random) -> String {
             5 => {
                 let digit = (at..chars.len()).find(|&i| chars[i].is_ascii_digit());
                 if let Some(i) = digit {
-                    let huge = ["4294967295", "9223372036854775807", "99999999999999999999999", "0"];
+                    let huge =
+                        ["4294967295", "9223372036854775807", "99999999999999999999999", "0"];
                     drop(chars.splice(i..=i, huge[random.below(4)].chars()));
                 }
             }
@@ -115,7 +148,8 @@ fn change(text: &str, other: &str, random: &mut Random) -> String {
 #[test]
 fn reading_ends_with_what_a_file_says_or_with_an_error() {
     let files = files();
-    let of = |end: &str| files.iter().filter(|(p, _)| p.extension().is_some_and(|e| e == end)).count();
+    let of =
+        |end: &str| files.iter().filter(|(p, _)| p.extension().is_some_and(|e| e == end)).count();
     let counts = [of("ptx"), of("toml"), of("litmus")];
     assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
     let campaign = Campaign::new("changed files of all kinds", 4_000, 400_000);
