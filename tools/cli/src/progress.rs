@@ -48,7 +48,7 @@ impl Progress {
                 }
             });
         } else {
-            thread::spawn(move || signs_of_life(&late, SIGN, |line| output::remark(line)));
+            thread::spawn(move || signs_of_life(&late, SIGN, output::remark));
         }
         Self { bar, message: Arc::default() }
     }

@@ -80,7 +80,7 @@ fn addresses_may_be_32_bits_wide_where_their_window_is() {
     );
     let local = ".local .align 4 .b8 l[8]; mov.u32 %r2, l; st.local.u32 [%r2+4], 6; ld.local.u32 %r1, [%r2+4];";
     gives("", local, 6);
-    gives(".const .u32 c = 8;", "mov.u32 %r2, c; ld.const.u32 %r1, [%r2];", 8);
+    gives(".const .u32 c = 8;", "mov.u64 %d2, c; ld.const.u32 %r1, [%d2];", 8);
 }
 
 #[test]

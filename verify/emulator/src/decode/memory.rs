@@ -23,6 +23,9 @@ impl Decoder<'_> {
             })
             .unwrap_or(MemSpace::Generic);
         let addr = self.addr(operand)?;
+        if mods.contains("const") && matches!(addr.base, Src::R32(_)) {
+            return Err("32-bit addresses of constant memory are not executed".into());
+        }
         // Parameters of functions and calls live in the frame.
         let space = match (space, addr.base) {
             (MemSpace::Param, Src::Local(_)) => MemSpace::Local,
