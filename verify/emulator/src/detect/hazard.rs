@@ -150,6 +150,14 @@ fn in_tensor_memory(strand: &Strand, conflict: &Conflict, touch: &Touch, same: b
         };
     }
     let acquired = strand.now.c.covers(before);
+    if matches!(strand.almost, Some((Almost::NarrowWait, _)))
+        && strand.now.u.covers(before)
+        && !acquired
+        && !strand.now.t.covers(before)
+        && !strand.now.f.covers(before)
+    {
+        return too_narrow(strand.almost);
+    }
     if strand.now.t.covers(before) || strand.now.f.covers(before) {
         return cause(
             "D1",

@@ -902,7 +902,9 @@ impl Detector {
             let halves = remote.halves.iter().flat_map(|halves| halves.ordered());
             halves.for_each(|what| all.u.join(what));
             all.u.join(&remote.u);
-            all.join_order(&remote);
+            // That it is over is seen; what a fence handed over is not.
+            all.x.join(&remote.x);
+            all.d.join(&remote.d);
             if remote != Published::default() {
                 almost = Almost::NarrowWait;
             }
