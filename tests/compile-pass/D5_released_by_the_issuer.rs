@@ -4,10 +4,10 @@
 mod fixture;
 use fixture::*;
 
-fn multiply<'k>(thread: &mut Issuer<'k>, accumulators: &mut Producer<'k>, stages: &mut Operands<'k>) {
-    let mut acc = accumulators.acquire(thread);
-    let stage = stages.wait(thread);
-    acc.mma(thread, stage);
+fn multiply<'k>(thread: &mut Issuer<'k>, leader: PairLeader<'k>, accumulators: &mut Producer<'k>, stages: &mut Operands<'k>) {
+    let mut acc = accumulators.acquire(thread, leader);
+    let stage = stages.wait_for_both(thread, leader);
+    acc.mma(thread, stage).release_by_commit(thread);
     acc.commit(thread);
 }
 

@@ -164,6 +164,7 @@ fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module
         kernel("unequal"),
         kernel("pair_product"),
         kernel("pair_skips"),
+        kernel("two_pairs"),
     ];
     let binary = Binary { arch: "sm_100a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
@@ -396,6 +397,15 @@ fn d13_a_pair_multiplies_under_every_schedule() {
     }
 }
 
+#[test]
+fn d13_two_pairs_load_for_each_other_under_every_schedule() {
+    let emulator = strict(ptx());
+    for (seed, [tiles, steps]) in (0..SEEDS).zip([[1, 1], [1, 5], [4, 1], [3, 2]].into_iter().cycle()) {
+        let wrong = products_go_wrong(&emulator, 4, [tiles, steps, 0], seed);
+        assert_eq!(wrong, None, "seed {seed}: {tiles} tiles, {steps} steps");
+    }
+}
+
 /// Products of a pair, against sums in double precision.
 fn pair_product(tiles: usize, steps: usize, skip: usize) {
     let emulator = strict(ptx());
@@ -455,11 +465,22 @@ fn strict(ptx: &'static str) -> (Device, Module) {
 
 /// What is wrong with a pair's products under a seed.
 fn pair_product_goes_wrong(
+    emulator: &(Device, Module),
+    shape: [usize; 3],
+    seed: u64,
+) -> Option<String> {
+    products_go_wrong(emulator, 2, shape, seed)
+}
+
+/// What is wrong with the products of the pairs of a cluster under a seed.
+fn products_go_wrong(
     (device, module): &(Device, Module),
+    ctas: usize,
     [tiles, steps, skip]: [usize; 3],
     seed: u64,
 ) -> Option<String> {
-    let (rows, k, cols) = (256 * tiles, 64 * steps, typed_kernel::PAIR_COLS);
+    let together = 128 * ctas;
+    let (rows, k, cols) = (together * tiles, 64 * steps, typed_kernel::PAIR_COLS);
     let element = |i: usize, factor: usize| bf16::from_f32((i * factor % 11) as f32 / 4.0 - 1.0);
     let a: Vec<bf16> = (0..rows * k).map(|i| element(i, 7)).collect();
     let b: Vec<bf16> = (0..cols * k).map(|i| element(i, 5)).collect();
@@ -469,7 +490,7 @@ fn pair_product_goes_wrong(
         (64 * skip..k).map(product).sum()
     };
     let expected: Vec<f64> = (0..tiles * cols)
-        .flat_map(|at| (0..256).map(move |row| (at / cols * 256 + row, at % cols)))
+        .flat_map(|at| (0..together).map(move |row| (at / cols * together + row, at % cols)))
         .map(|(row, col)| sum(row, col))
         .collect();
     let a = Buffer::from_slice(device, &a).expect("memory");
@@ -477,13 +498,19 @@ fn pair_product_goes_wrong(
     device.set_seed(seed);
     let mut output = Buffer::<f32>::poisoned(device, expected.len()).expect("memory");
     let a = a.tensor_map(Matrix::new(rows as u64, k as u64)).expect("a matrix");
-    let b = b.tensor_map(Matrix::new(cols as u64, k as u64)).expect("a matrix");
+    let columns = Matrix::new(cols as u64, k as u64);
     let output_of = output.as_arg_mut();
     let [tiles_of, steps_of, skip_of] = [tiles, steps, skip].map(|number| number as u32);
-    let launched = if skip == 0 {
+    let launched = if ctas == 4 {
+        let b = b.tensor_map(columns).expect("a matrix");
+        let call = typed_kernel::two_pairs(a, b, output_of, tiles_of, steps_of);
+        device.launch(module, 4, call)
+    } else if skip == 0 {
+        let b = b.tensor_map(columns).expect("a matrix");
         let call = typed_kernel::pair_product(a, b, output_of, tiles_of, steps_of);
         device.launch(module, 2, call)
     } else {
+        let b = b.tensor_map(columns).expect("a matrix");
         let call = typed_kernel::pair_skips(a, b, output_of, tiles_of, steps_of, skip_of);
         device.launch(module, 2, call)
     };
@@ -502,8 +529,8 @@ fn pair_product_goes_wrong(
     Some(format!(
         "{} wrong, the first in row {} of column {}: {} for {}",
         wrong.len(),
-        first % 256,
-        first / 256,
+        first % together,
+        first / together,
         found[*first],
         expected[*first]
     ))

@@ -450,3 +450,82 @@ fn product_of_a_pair(
     let deallocated = tensor.dealloc(&mut joined, issued, drained);
     joined.exit((loaded, deallocated))
 }
+
+baton::shared! {
+    /// Of two pairs that have the second operand in common: each CTA loads half of its part for itself and for the other pair's.
+    pub struct FourProduct in four {
+        ab: Stages<2, (Tile<bf16, 128, 64>, ToAll<Tile<bf16, 32, 64>, 2>), ByBulk, ByPairMma>,
+        acc: PairAccs<2, PAIR_COLS, 4>,
+    }
+}
+
+/// As `pair_product`, of two pairs in a cluster: tiles of 512 × 64.
+#[baton::kernel(threads = 192, cluster = 4)]
+pub fn two_pairs(
+    cta: Cta<'_, FourProduct, 192>,
+    a: TensorMap<Tile<bf16, 128, 64>>,
+    b: TensorMap<Tile<bf16, 16, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    tiles: u32,
+    steps: u32,
+) -> Exit<'_> {
+    let rank = cta.cluster_rank().0 as i32;
+    let leader = cta.pair_leader();
+    let (cta, four::Parts { ab, acc, .. }) = cta.claim();
+    let (mut loads, mut stages) = ab.split();
+    let (mut accumulators, mut results, tensor) = acc.split();
+    let (joined, (drained, loaded, issued)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut mine = output.partition(&wg).into_iter();
+            for _ in 0..tiles {
+                let mut acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
+                for col in (0..PAIR_COLS as u32).step_by(16) {
+                    let (next, values) = acc.ld::<16>(&mut wg, col).wait_ld(&mut wg);
+                    for (value, mut place) in values.into_iter().zip(mine.by_ref()) {
+                        place.put(value);
+                    }
+                    acc = next;
+                }
+                acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+            }
+            results.finish(&mut wg)
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                let mut tile = 0;
+                while tile < tiles {
+                    let row = 512 * tile as i32 + 128 * rank;
+                    let mut step = 0;
+                    while step < steps {
+                        let k = 64 * step as i32;
+                        let from = (a.at(row, k), b.at(32 * (rank % 2), k));
+                        loads.acquire(&mut t).load(&mut t, from);
+                        step += 1;
+                    }
+                    tile += 1;
+                }
+                loads.finish(&mut t)
+            })
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                if let Some(leader) = leader {
+                    for _ in 0..tiles {
+                        let mut acc = accumulators.acquire(&mut t, leader);
+                        let mut step = 0;
+                        while step < steps {
+                            let stage = stages.wait_for_both(&mut t, leader);
+                            acc.mma(&mut t, stage).release_by_commit(&mut t);
+                            step += 1;
+                        }
+                        acc.commit(&mut t);
+                    }
+                }
+                accumulators.finish(&mut t)
+            })
+        }),
+    ));
+    let mut joined = joined.join_peers();
+    let deallocated = tensor.dealloc(&mut joined, issued, drained);
+    joined.exit((loaded, deallocated))
+}
