@@ -48,7 +48,7 @@ pub struct Static {
 const WRONG_STATE: usize = 12;
 
 /// One in so many is a function that makes a value anew.
-const NEW: usize = 10;
+const NEW: usize = 30;
 
 struct Maker<'a> {
     place: &'a Place<'a>,
@@ -111,9 +111,12 @@ impl Maker<'_> {
         if random.below(NEW) == 0 {
             // Where the kernel has such a thing too; other kernels can do nothing with it.
             let text = self.place.seed.file.to_token_stream().to_string();
+            // The kernel imports from the function's module.
             let of = |new: &&(Kind, &str)| {
-                let mut values = MOVES.values.iter().filter(|value| value.0 == new.0);
-                values.any(|value| text.contains(value.1))
+                new.1
+                    .split("::")
+                    .nth(1)
+                    .is_some_and(|module| text.contains(&format!(":: {module} ::")))
             };
             let fitting: Vec<_> = MOVES.new.iter().filter(of).collect();
             if let Some((kind, call)) = fitting.get(random.below(fitting.len())) {
@@ -209,7 +212,7 @@ pub fn statements(
     length: usize,
 ) -> Vec<Stmt> {
     let mut pool = values;
-    if random.below(3) == 0 {
+    if random.below(6) == 0 {
         pool.insert(0, (place.context.token.clone(), TOKEN));
     }
     let mut maker = Maker { place, pool, made: Vec::new(), next: 0 };
