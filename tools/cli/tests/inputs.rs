@@ -81,7 +81,7 @@ type Reader = fn(&str) -> bool;
 
 /// Who reads files of this kind.
 fn reader(path: &Path) -> Option<Reader> {
-    Some(match path.extension()?.to_str()? {
+    let reader: Reader = match path.extension()?.to_str()? {
         "ptx" => |text| {
             let lines = LineTable::parse(text).ok();
             Program::load(text, "a file", lines).is_ok()
@@ -96,7 +96,8 @@ fn reader(path: &Path) -> Option<Reader> {
         },
         "litmus" => |text| Test::parse(text, "a file").is_ok(),
         _ => return None,
-    })
+    };
+    Some(reader)
 }
 
 fn change(text: &str, other: &str, random: &mut Random) -> String {

@@ -35,8 +35,9 @@ mod listed {
     pub const LEFT_OUT: &str = "a modifier left out that the ISA wants";
     pub const ELEMENTS: &str = "elements of a store that are left out, `_`";
     pub const NOT_EXECUTED: &str = "what is not executed";
+    pub const SIZES: &str = "a cache policy for more bytes than there are";
     pub const PEER: &str = "a wait at an mbarrier of `.shared::cluster`";
-    pub const ALL: [&str; 11] = [
+    pub const ALL: [&str; 12] = [
         TWICE,
         OVERLOOKED,
         NO_ADDRESS,
@@ -47,6 +48,7 @@ mod listed {
         LEFT_OUT,
         ELEMENTS,
         NOT_EXECUTED,
+        SIZES,
         PEER,
     ];
 }
@@ -78,6 +80,9 @@ const OVERLOOKED: &[&str] = &[
     "sync_restrict::shared::cta",
     "sync_restrict::shared::cluster::read",
     "tf32",
+    "async",
+    "b6x16_p32",
+    "b4x16_p64",
 ];
 
 const REGISTERS: &str = "\
@@ -498,7 +503,11 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
     let mods: Vec<&str> = mnemonic.split('.').skip(1).collect();
     let Some(why) = why else {
         let waits = mods.iter().any(|m| matches!(*m, "test_wait" | "try_wait"));
-        return (waits && mods.contains(&"shared::cluster")).then_some(listed::PEER);
+        return match () {
+            () if waits && mods.contains(&"shared::cluster") => Some(listed::PEER),
+            () if mnemonic.starts_with("createpolicy.range") => Some(listed::SIZES),
+            () => None,
+        };
     };
     let says = |text: &str| why.contains(text);
     let opcode = mnemonic.split('.').next().unwrap_or_default();
@@ -507,6 +516,8 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
     });
     Some(match () {
         () if is_not_executed(instruction, why) => listed::NOT_EXECUTED,
+        // Halves out of other types.
+        () if opcode == "set" && says("is missing") => listed::NOT_EXECUTED,
         () if (1..mods.len()).any(|i| mods[..i].contains(&mods[i])) => listed::TWICE,
         () if overlooked => listed::OVERLOOKED,
         () if says("an address in brackets") && mnemonic.contains("bulk") => listed::NO_ADDRESS,
@@ -520,7 +531,9 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
         {
             listed::NARROW
         }
-        () if opcode == "clusterlaunchcontrol" && says("a register belongs") => listed::WIDE,
+        () if matches!(opcode, "clusterlaunchcontrol" | "atom") && says("a register belongs") => {
+            listed::WIDE
+        }
         () if opcode == "red" && mods.contains(&"async") && says("does not go") => listed::OPERANDS,
         () if matches!(opcode, "red" | "st" | "tcgen05")
             && (says("operands belong") || says("registers where")) =>

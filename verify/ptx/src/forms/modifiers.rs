@@ -112,10 +112,10 @@ pub(super) fn registers(words: &[&str], ty: Option<&str>) -> usize {
     if columns > 0 {
         return columns / if ty == Some("f16") { 4 } else { 2 };
     }
-    let each = match words.iter().find(|w| w.ends_with('b') || w.ends_with("bx2")) {
-        Some(&"16x128b") => 2,
-        Some(&"16x256b") => 4,
-        _ => 1,
+    let each = match () {
+        () if words.contains(&"16x128b") => 2,
+        () if words.contains(&"16x256b") => 4,
+        () => 1,
     };
     each * number_in(words, |w| w.strip_prefix('x'))
 }

@@ -16,7 +16,7 @@ pub mod spec;
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -394,7 +394,7 @@ fn list(kernels: &[String]) -> String {
 }
 
 fn text(file: &Path) -> Result<String> {
-    let failed = |error| Failure::file("read", file, &error);
+    let failed = |error: io::Error| Failure::file("read", file, &error);
     let mut bytes = Vec::new();
     let opened = fs::File::open(file).map_err(failed)?;
     opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;

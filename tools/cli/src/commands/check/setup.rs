@@ -485,7 +485,7 @@ impl Files {
 
     /// Whether a file lies in the folder, or in one below it, wherever links lead.
     fn holds(&self, path: &Path) -> io::Result<bool> {
-        let folder = match self.folder.as_os_str().is_empty() {
+        let folder: &Path = match self.folder.as_os_str().is_empty() {
             true => Path::new("."),
             false => &self.folder,
         };
