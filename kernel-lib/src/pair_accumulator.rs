@@ -111,9 +111,7 @@ pub type PairEnds<'k, Tag, P, C, const N: u32, const COLS: usize> = (
     PairMemory<'k, Tag>,
 );
 
-impl<'k, Tag, const N: u32, const COLS: usize>
-    PairAccsPart<'k, Tag, N, COLS>
-{
+impl<'k, Tag, const N: u32, const COLS: usize> PairAccsPart<'k, Tag, N, COLS> {
     /// The two ends, and the allocation that outlives them. The consuming end is that of a CTA alone.
     #[inline(always)]
     pub fn split<P: Set, C: Set>(
@@ -198,9 +196,7 @@ pub struct PairAcc<'e, 'k, Tag, S, const COLS: usize> {
     stays: StaysWithItsThreads,
 }
 
-impl<'k, Tag, S, const N: u32, const COLS: usize>
-    PairProducer<'k, Tag, S, N, COLS>
-{
+impl<'k, Tag, S, const N: u32, const COLS: usize> PairProducer<'k, Tag, S, N, COLS> {
     /// Waits until the epilogues of both CTAs have drained the next accumulator, and takes it to accumulate into, from zero.
     ///
     /// # PTX
@@ -266,9 +262,7 @@ impl<'k, Tag, S, const N: u32, const COLS: usize>
     }
 }
 
-impl<'k, Tag, S, const COLS: usize>
-    PairAcc<'_, 'k, Tag, S, COLS>
-{
+impl<'k, Tag, S, const COLS: usize> PairAcc<'_, 'k, Tag, S, COLS> {
     /// Issues the matrix instructions that add the product of both CTAs' parts of the stage: A is 128 × K in each, B half of the `COLS` rows
     /// in each, all K-major.
     ///

@@ -62,9 +62,7 @@ use crate::scope::{Cluster, WithinCluster};
 use crate::sem::Relaxed;
 use crate::shared_access::{check, read};
 use crate::tile::{Element, Elements, Linear, StageData};
-use crate::token::{
-    Brand, Finished, Marks, PassedOf, SameSet, Set, StaysWithItsThreads, sealed,
-};
+use crate::token::{Brand, Finished, Marks, PassedOf, SameSet, Set, StaysWithItsThreads, sealed};
 
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;

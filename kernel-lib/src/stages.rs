@@ -54,8 +54,8 @@ use core::marker::PhantomData;
 
 use crate::layout::Field;
 use crate::path::Way;
-use crate::peers;
 pub use crate::path::{ByBulk, ByMma, ByPairMma, ByThreads, ByWgmma};
+use crate::peers;
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;

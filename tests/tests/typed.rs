@@ -396,7 +396,9 @@ fn d13_a_pair_multiplies_under_every_schedule() {
 #[test]
 fn d13_two_pairs_load_for_each_other_under_every_schedule() {
     let emulator = strict(ptx());
-    for (seed, [tiles, steps]) in (0..SEEDS).zip([[1, 1], [1, 5], [4, 1], [3, 2]].into_iter().cycle()) {
+    for (seed, [tiles, steps]) in
+        (0..SEEDS).zip([[1, 1], [1, 5], [4, 1], [3, 2]].into_iter().cycle())
+    {
         let wrong = products_go_wrong(&emulator, 4, [tiles, steps, 0], seed);
         assert_eq!(wrong, None, "seed {seed}: {tiles} tiles, {steps} steps");
     }

@@ -91,8 +91,8 @@ const FENCED: &[(&str, &[&str])] = &[
     (
         "flags, locks and words in global memory (rules A1, A5, A8, A9)",
         &[
-            "exchange", "grid", "once", "pairs", "queue", "readers", "sides", "spin", "tickets", "turns", "forgets", "pushes",
-            "early",
+            "exchange", "grid", "once", "pairs", "queue", "readers", "sides", "spin", "tickets",
+            "turns", "forgets", "pushes", "early",
         ],
     ),
     ("a tensor map in global memory that is edited (rule B4)", &["edits"]),
@@ -112,22 +112,26 @@ const FENCED: &[(&str, &[&str])] = &[
 fn no_loop_has_a_fence_of_the_whole_gpu_for_memory_of_a_cluster() {
     let examples = examples();
     let examples = examples.iter().flat_map(|example| {
-        let built = |arch: &Arch| (kernels(&example.name, *arch), format!("{} for {arch}", example.name));
+        let built =
+            |arch: &Arch| (kernels(&example.name, *arch), format!("{} for {arch}", example.name));
         example.targets.iter().map(built)
     });
     let tests = [("typed", Arch::Sm100a), ("products", Arch::Sm90a)];
     let tests = tests.map(|(name, arch)| (test_kernels(name, arch), format!("{name} for {arch}")));
     let mut found = Vec::new();
-    let mut unneeded: BTreeSet<&str> = FENCED.iter().flat_map(|(_, kernels)| *kernels).copied().collect();
+    let mut unneeded: BTreeSet<&str> =
+        FENCED.iter().flat_map(|(_, kernels)| *kernels).copied().collect();
     for (built, place) in examples.chain(tests) {
         let listing = built.listing();
         for kernel in &built.binary.kernels {
             let far = |opcode: &String| {
-                opcode.starts_with("CCTL") || (opcode.starts_with("MEMBAR") && opcode.contains("GPU"))
+                opcode.starts_with("CCTL")
+                    || (opcode.starts_with("MEMBAR") && opcode.contains("GPU"))
             };
             let mut fences = Code::of_listing(&listing, &kernel.name).opcodes_in_loops();
             fences.retain(far);
-            let excepted = FENCED.iter().any(|(_, kernels)| kernels.contains(&kernel.name.as_str()));
+            let excepted =
+                FENCED.iter().any(|(_, kernels)| kernels.contains(&kernel.name.as_str()));
             if !fences.is_empty() && !excepted {
                 found.push(format!("{} of {place}: {fences:?}", kernel.name));
             }

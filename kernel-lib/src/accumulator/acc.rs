@@ -3,13 +3,13 @@
 use core::marker::PhantomData;
 
 use crate::dropped::{Accumulator, Hand};
+use crate::pair::leader;
 use crate::path::{
     AfterThreadSync, BeforeThreadSync, ByMma, LoadUnderWay, Loading, LoadsEnded, MatrixWritable,
     MmaCompleted, ReadByMma, ReadableByMma, Ready, Released, StoreUnderWay, StoresEnded, Storing,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
-use crate::pair::leader;
 use crate::ptx::tcgen05::{CtaGroup, Group1};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
@@ -312,7 +312,10 @@ where
             } else {
                 ptx::tcgen05::fence_after_thread_sync();
                 ptx::tcgen05::fence_before_thread_sync();
-                ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(ptx::shared::mapa(empty, leader()));
+                ptx::mbarrier::arrive_remote::<Relaxed, Cluster>(ptx::shared::mapa(
+                    empty,
+                    leader(),
+                ));
             }
         }
     }

@@ -133,10 +133,7 @@ impl<'k, Tag, S, const N: u32, const ROWS: usize, const COLS: usize, G: CtaGroup
     /// `tcgen05.commit` arrives (ISA 9.7.16.10.1). Of a pair `.relaxed.cluster`: the commit is the leader's, and what it hands on is tensor
     /// memory, whose order `tcgen05.fence::after_thread_sync` takes from any wait (ISA 9.7.16.6.4).
     #[inline(always)]
-    pub fn wait<T>(
-        &mut self,
-        warpgroup: &mut T,
-    ) -> Acc<'_, 'k, Tag, S, Observed, ROWS, COLS, (), G>
+    pub fn wait<T>(&mut self, warpgroup: &mut T) -> Acc<'_, 'k, Tag, S, Observed, ROWS, COLS, (), G>
     where
         T: SameSet<S> + FourWarps,
     {

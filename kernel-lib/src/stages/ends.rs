@@ -15,7 +15,9 @@ use crate::token::{
     Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
 };
 
-use super::{CompletesHere, Drain, DrainsLike, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase, wait_phase_of};
+use super::{
+    CompletesHere, Drain, DrainsLike, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase, wait_phase_of,
+};
 
 /// A ring that has been claimed and not yet split into its ends.
 pub struct StagesPart<'k, Tag, R> {

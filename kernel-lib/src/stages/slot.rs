@@ -74,7 +74,6 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     pub(crate) fn empty(&self) -> Addr<SharedCta> {
         self.base.offset((R::STRIDE + MBARRIER) * R::STAGES + self.index * MBARRIER)
     }
-
 }
 
 /// A stage in a set's hands, in whatever state: what matrix instructions are given to read.

@@ -45,9 +45,9 @@ fn kernel(loader: &str, one: bool, reader: &str) -> String {
     )
 }
 
-const COPY: &str =
-    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%d0], 4096, [%r12]; // second\n";
-const EXPECT: &str = "@!%p1 mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%r2], 4096;\n";
+const COPY: &str = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%d0], 4096, [%r12]; // second\n";
+const EXPECT: &str =
+    "@!%p1 mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%r2], 4096;\n";
 const PRODUCT: &str = "wgmma.fence.sync.aligned;\n\
      wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d2, %d2, 1, 1, 1, 0, 0;\n\
      wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
@@ -95,20 +95,23 @@ fn full_text(full: &Full) -> String {
              cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
         }
     };
-    let reader = format!(
-        "{EXPECT}{}{}{read}",
-        wait("FULL", full.wait, "%r2", "0"),
-        lines(&full.behind)
-    );
+    let reader =
+        format!("{EXPECT}{}{}{read}", wait("FULL", full.wait, "%r2", "0"), lines(&full.behind));
     // Behind the cluster barrier everybody knows that the slot is ordered by what is ordinary; nobody has read it.
     kernel(&COPY.replace(" // second", ""), true, &reader)
 }
 
 fn plain_text(plain: &Plain) -> String {
     let (first, second) = match plain.what {
-        Ordinary::Shown => ("st.shared::cta.u32 [%r1], 3;\n", "ld.shared::cluster.u32 %r7, [%r11]; // second\n"),
-        Ordinary::Pushed => ("st.shared::cluster.u32 [%r11], 3;\n", "ld.shared::cta.u32 %r7, [%r1]; // second\n"),
-        Ordinary::Pulled => ("ld.shared::cluster.u32 %r7, [%r11];\n", "st.shared::cta.u32 [%r1], 3; // second\n"),
+        Ordinary::Shown => {
+            ("st.shared::cta.u32 [%r1], 3;\n", "ld.shared::cluster.u32 %r7, [%r11]; // second\n")
+        }
+        Ordinary::Pushed => {
+            ("st.shared::cluster.u32 [%r11], 3;\n", "ld.shared::cta.u32 %r7, [%r1]; // second\n")
+        }
+        Ordinary::Pulled => {
+            ("ld.shared::cluster.u32 %r7, [%r11];\n", "st.shared::cta.u32 [%r1], 3; // second\n")
+        }
     };
     let fences = lines(&plain.leader);
     if plain.at_barrier {
@@ -119,7 +122,11 @@ fn plain_text(plain: &Plain) -> String {
     let arrive =
         format!("mbarrier.arrive.{}.cluster.shared::cluster.b64 _, [%r13];\n", plain.arrive);
     let wait = wait("W", (plain.wait, "cluster"), "%r3", "0");
-    kernel(&format!("{first}{fences}{arrive}"), true, &format!("{wait}{}{second}", lines(&plain.behind)))
+    kernel(
+        &format!("{first}{fences}{arrive}"),
+        true,
+        &format!("{wait}{}{second}", lines(&plain.behind)),
+    )
 }
 
 /// What is said of a kernel in some schedules.
@@ -145,13 +152,16 @@ fn said(text: &str, block: u32) -> Vec<Hazard> {
 }
 
 /// Compares what is said with what is to be said.
-fn compare(cases: impl Iterator<Item = (String, bool, &'static [&'static str], String, u32)>) -> [usize; 2] {
+fn compare(
+    cases: impl Iterator<Item = (String, bool, &'static [&'static str], String, u32)>,
+) -> [usize; 2] {
     let mut counts = [0; 2];
     let mut wrong = Vec::new();
     for (name, suffices, rules, text, block) in cases {
         counts[usize::from(suffices)] += 1;
         let said = said(&text, block);
-        let second = text.lines().position(|line| line.ends_with("// second")).expect("a line") as u32 + 1;
+        let second =
+            text.lines().position(|line| line.ends_with("// second")).expect("a line") as u32 + 1;
         let here = |hazard: &&Hazard| hazard.site.line == second || hazard.rule == "C7";
         let named = said.iter().filter(here).any(|hazard| rules.contains(&hazard.rule));
         if suffices != said.is_empty() || !suffices && !named {
@@ -180,9 +190,11 @@ fn what_is_handed_back_is_silent_or_named() {
 
 #[test]
 fn what_is_filled_is_silent_or_named() {
-    let counts = compare(fulls().into_iter().map(|full| {
-        (format!("{full:?}"), full.suffices(), full.rules(), full_text(&full), 1)
-    }));
+    let counts = compare(
+        fulls()
+            .into_iter()
+            .map(|full| (format!("{full:?}"), full.suffices(), full.rules(), full_text(&full), 1)),
+    );
     assert!(counts.iter().all(|count| *count > 15), "{counts:?}");
 }
 

@@ -131,9 +131,10 @@ impl Decoder<'_> {
             false => (8, 6),
         };
         match self {
-            Decoder { version, .. } if *version < (major, minor) => {
-                Err(format!("it is of PTX {major}.{minor}, and the module of {}.{}", version.0, version.1))
-            }
+            Decoder { version, .. } if *version < (major, minor) => Err(format!(
+                "it is of PTX {major}.{minor}, and the module of {}.{}",
+                version.0, version.1
+            )),
             Decoder { target: ..90, .. } => Err("it needs sm_90".into()),
             _ => Ok(()),
         }
@@ -173,10 +174,14 @@ impl Decoder<'_> {
             return match (direction, restricted) {
                 (Order::Acquire, Some("shared::cluster")) => Ok(FenceOp::Acquire),
                 (Order::Release, Some("shared::cta")) => Ok(FenceOp::Release { reads: false }),
-                (Order::Release, Some("shared::cluster::read")) => Ok(FenceOp::Release { reads: true }),
-                _ => Err("an acquire is restricted to shared::cluster, a release to shared::cta or \
+                (Order::Release, Some("shared::cluster::read")) => {
+                    Ok(FenceOp::Release { reads: true })
+                }
+                _ => {
+                    Err("an acquire is restricted to shared::cluster, a release to shared::cta or \
                           shared::cluster::read"
-                    .into()),
+                        .into())
+                }
             };
         }
         let shared = mods.find(|m| match m {

@@ -413,7 +413,8 @@ fn between_threads(
     }
     if strand.now.x.covers(before) {
         if restricted && memory.is_none() {
-            let what = "the releasing fence is restricted to shared memory, and orders nothing else";
+            let what =
+                "the releasing fence is restricted to shared memory, and orders nothing else";
             let fix = "publish with .release, or put fence.release before the store";
             return cause("A4", what, fix).after(site);
         }
@@ -533,7 +534,8 @@ impl Detector {
                 || [class, conflict.before.class()] == [Class::In; 2] && now.d.covers(stamp);
             let what = "both accesses go through the async proxy, two CTAs issue them, and no proxy fence stands before the later \
                         one: only those of one CTA are ordered without";
-            return (is_known && of.cta != here.cta).then(|| cause(rule, what, behind).policy(true));
+            return (is_known && of.cta != here.cta)
+                .then(|| cause(rule, what, behind).policy(true));
         }
         let read = !conflict.wrote;
         if strand.is_fenced(stamp, own, SHARED) {
@@ -548,7 +550,10 @@ impl Detector {
         let is_released = |halves: &Halves| halves.is_released(memory, stamp, read);
         let pending = strand.pending.iter().filter(|pending| pending.shared);
         let mut seen = pending.filter_map(|pending| pending.what.halves.as_deref());
-        if halves.is_some_and(is_released) || own && strand.own_halves.covers(stamp, read) || seen.any(is_released) {
+        if halves.is_some_and(is_released)
+            || own && strand.own_halves.covers(stamp, read)
+            || seen.any(is_released)
+        {
             let what = "the release half of the one-way fence is there, and no acquire half in the CTA of the asynchronous access";
             return Some(cause(rule, what, behind).policy(of.cta == here.cta && knows));
         }
@@ -600,7 +605,8 @@ impl Detector {
             )
         } else if let Space::Tensor(_) = space {
             in_tensor_memory(strand, &conflict, &touch, same)
-        } else if let Some(cause) = self.in_one_way(w, (lane, own), memory, &conflict, touch.class) {
+        } else if let Some(cause) = self.in_one_way(w, (lane, own), memory, &conflict, touch.class)
+        {
             cause
         } else if !generic(touch.class) && generic(before.class()) && knows {
             let fix = "each thread that accessed it: fence.proxy.async before the hand-over";
@@ -610,25 +616,27 @@ impl Detector {
                 let is_fenced =
                     |home: super::Home| strand.now.sides.covers(home.cta, of_shared, before.stamp);
                 let read = !conflict.wrote;
-                let is_released = strand.now.halves.as_deref().is_some_and(|halves| {
-                    halves.is_released(of_shared, before.stamp, read)
-                });
+                let is_released = strand
+                    .now
+                    .halves
+                    .as_deref()
+                    .is_some_and(|halves| halves.is_released(of_shared, before.stamp, read));
                 let reach = strand.now.sides.reach(of_shared, before.stamp) || is_released;
                 if !reach {
                     let what = "the proxy fence on the way is for the shared memory of its own CTA, and does not reach another's";
                     let fix = "fence.proxy.async, or the two halves of the one-way fence";
                     cause(rule, what, fix)
                 } else {
-                let what = match is_fenced(of.home) || is_released {
-                    true => {
-                        "no fence.proxy.async stands in the CTA of the asynchronous access, and the text leaves open which of the two counts"
-                    }
-                    false => {
-                        "no fence.proxy.async stands in the CTA of the ordinary access, and the text leaves open which of the two counts"
-                    }
-                };
-                let fix = "fence.proxy.async in both CTAs: before the hand-over, and behind it before the asynchronous access";
-                cause(rule, what, fix).policy(true)
+                    let what = match is_fenced(of.home) || is_released {
+                        true => {
+                            "no fence.proxy.async stands in the CTA of the asynchronous access, and the text leaves open which of the two counts"
+                        }
+                        false => {
+                            "no fence.proxy.async stands in the CTA of the ordinary access, and the text leaves open which of the two counts"
+                        }
+                    };
+                    let fix = "fence.proxy.async in both CTAs: before the hand-over, and behind it before the asynchronous access";
+                    cause(rule, what, fix).policy(true)
                 }
             } else if conflict.wrote && before.class() == Class::Alloc {
                 // No text says through which proxy the address is written.

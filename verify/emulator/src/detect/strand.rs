@@ -225,7 +225,8 @@ impl Fenced {
             clock.raise(Stamp { id: thread, epoch });
         }
         if self.halves.any() {
-            what.halves().raise(self.halves, |clock, epoch| clock.raise(Stamp { id: thread, epoch }));
+            what.halves()
+                .raise(self.halves, |clock, epoch| clock.raise(Stamp { id: thread, epoch }));
         }
         what
     }
@@ -557,7 +558,8 @@ impl WarpClocks {
         all.f = covered;
         for strand in self.strands.iter().filter(|s| s.lanes & lanes != 0 && s.own_halves.any()) {
             let these = strand.lanes & lanes;
-            let raise = |clock: &mut Clock, epoch| self.raise_own(clock, these, these == live, epoch);
+            let raise =
+                |clock: &mut Clock, epoch| self.raise_own(clock, these, these == live, epoch);
             all.halves().raise(strand.own_halves, raise);
         }
         let epoch = self.epoch;

@@ -418,7 +418,8 @@ impl Detector {
                 // What the lanes know to be theirs is not published by that.
                 let mut with_own = halves.clone();
                 with_own.raise(own, |clock, epoch| {
-                    lanes_of(these).for_each(|lane| clock.raise(Stamp { id: unit + lane as u32, epoch }));
+                    lanes_of(these)
+                        .for_each(|lane| clock.raise(Stamp { id: unit + lane as u32, epoch }));
                 });
                 with_own.acquire(home.cta, &now);
                 halves.acquire_as(home.cta, &with_own);

@@ -120,12 +120,10 @@ impl<'a> Viewer<'a> {
             (Class::Dealloc, _) => now.d.covers(stamp) || now.c.covers(stamp),
             (_, Class::Dealloc) => true,
             // Asynchronous after generic: causality through a proxy fence.
-            (_, Class::Thread | Class::Small | Class::Store | Class::Alloc) => {
-                match self.memory {
-                    Some(memory) => self.follows_ordinary(before, own, memory),
-                    None => self.strand.is_fenced(stamp, own, GLOBAL),
-                }
-            }
+            (_, Class::Thread | Class::Small | Class::Store | Class::Alloc) => match self.memory {
+                Some(memory) => self.follows_ordinary(before, own, memory),
+                None => self.strand.is_fenced(stamp, own, GLOBAL),
+            },
             // Asynchronous after asynchronous: observed completion, and of another CTA's a proxy fence in this one. A copy
             // over a copy needs its completion only, however that became known.
             (new, _) => {
@@ -182,8 +180,7 @@ impl<'a> Viewer<'a> {
         let here = self.home.cta;
         self.units[(stamp.id / SUBS) as usize].home.cta == here
             || now.halves.as_deref().is_some_and(|halves| {
-                halves.end(here, memory, stamp)
-                    || is_copies && halves.is_done(here, stamp)
+                halves.end(here, memory, stamp) || is_copies && halves.is_done(here, stamp)
             })
             || now.sides.covers(here, memory, stamp)
     }

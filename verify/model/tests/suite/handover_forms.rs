@@ -160,9 +160,12 @@ pub fn backs() -> Vec<Back> {
         for each in each {
             for leader in &leader {
                 for behind in &behind {
-                    for (arrive, wait) in
-                        [("relaxed", "relaxed"), ("release", "relaxed"), ("relaxed", "acquire"), ("release", "acquire")]
-                    {
+                    for (arrive, wait) in [
+                        ("relaxed", "relaxed"),
+                        ("release", "relaxed"),
+                        ("relaxed", "acquire"),
+                        ("release", "acquire"),
+                    ] {
                         all.push(Back {
                             first,
                             each: each.to_vec(),
@@ -220,7 +223,9 @@ impl Full {
 pub fn fulls() -> Vec<Full> {
     let mut all = vec![];
     for through_async in [false, true] {
-        for wait in [("relaxed", "cluster"), ("acquire", "cluster"), ("relaxed", "cta"), ("acquire", "cta")] {
+        for wait in
+            [("relaxed", "cluster"), ("acquire", "cluster"), ("relaxed", "cta"), ("acquire", "cta")]
+        {
             for behind in subsets(&[Fence::Acquire, Fence::AcquireHalf, Fence::Proxy]) {
                 all.push(Full { through_async, wait, behind });
             }

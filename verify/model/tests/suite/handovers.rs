@@ -50,7 +50,10 @@ fn back_text(back: &Back, refill: &str) -> String {
     );
     let read = format!("  ld.weak.shared::cta.u32 r0, [s]\n{}", lines(&back.each));
     let (readers, who) = match back.first {
-        First::Own => (format!("thread LEADER cta=1 cluster=0:\n{}{read}{arrive}", init("full", "")), "LEADER"),
+        First::Own => (
+            format!("thread LEADER cta=1 cluster=0:\n{}{read}{arrive}", init("full", "")),
+            "LEADER",
+        ),
         _ => (
             format!(
                 "thread LEADER cta=1 cluster=0:\n{}  bar.sync 0\n{arrive}thread OTHER cta=1 cluster=0:\n  \
@@ -143,7 +146,10 @@ fn compare(cases: impl Iterator<Item = (String, bool, String)>) -> [usize; 2] {
     for (name, suffices, text) in cases {
         counts[usize::from(suffices)] += 1;
         if verdict(&text, Choices::default()) != (!suffices, !suffices) {
-            wrong.push(format!("{name}: expected {}\n{text}", if suffices { "order" } else { "a race" }));
+            wrong.push(format!(
+                "{name}: expected {}\n{text}",
+                if suffices { "order" } else { "a race" }
+            ));
         }
     }
     assert!(wrong.is_empty(), "{} wrong, first:\n{}", wrong.len(), wrong[0]);
@@ -153,9 +159,8 @@ fn compare(cases: impl Iterator<Item = (String, bool, String)>) -> [usize; 2] {
 #[test]
 fn what_is_handed_back_is_ordered_if_the_formula_says_so() {
     let backs = backs().into_iter().filter(|back| back.first != First::Product);
-    let counts = compare(
-        backs.map(|back| (back.name(), back.suffices(false), back_text(&back, COPY))),
-    );
+    let counts =
+        compare(backs.map(|back| (back.name(), back.suffices(false), back_text(&back, COPY))));
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
 }
 
@@ -170,7 +175,9 @@ fn what_is_filled_is_ordered_if_the_formula_says_so() {
 #[test]
 fn ordinary_accesses_are_ordered_if_the_formula_says_so() {
     let counts = compare(
-        plains().into_iter().map(|plain| (format!("{plain:?}"), plain.suffices(), plain_text(&plain))),
+        plains()
+            .into_iter()
+            .map(|plain| (format!("{plain:?}"), plain.suffices(), plain_text(&plain))),
     );
     assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
 }
@@ -211,11 +218,18 @@ fn a_hand_back_to_st_async_is_safe_under_both_readings() {
 #[test]
 fn a_push_by_st_async_is_safe_under_both_readings() {
     let proxy = |store_async| Choices { store_async, ..Choices::default() };
-    for (behind, is_ordered) in [(&[Fence::Acquire][..], true), (&[], false), (&[Fence::AcquireHalf], false)] {
-        let full = Full { through_async: false, wait: ("relaxed", "cluster"), behind: behind.to_vec() };
+    for (behind, is_ordered) in
+        [(&[Fence::Acquire][..], true), (&[], false), (&[Fence::AcquireHalf], false)]
+    {
+        let full =
+            Full { through_async: false, wait: ("relaxed", "cluster"), behind: behind.to_vec() };
         let text = full_text(&full).replace(COPY, ST_ASYNC);
         for reading in [StoreAsync::Async, StoreAsync::Generic] {
-            assert_eq!(verdict(&text, proxy(reading)) == (false, false), is_ordered, "{reading:?} {behind:?}");
+            assert_eq!(
+                verdict(&text, proxy(reading)) == (false, false),
+                is_ordered,
+                "{reading:?} {behind:?}"
+            );
         }
     }
 }
