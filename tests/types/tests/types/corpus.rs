@@ -9,7 +9,7 @@ pub const RULES: &[&str] = &[
     "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B11", "C1", "C2", "C3", "C4", "C5",
     "C6", "C7", "C8", "C9", "C10", "C11", "C12", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8",
     "D9", "D10", "D11", "D12", "D13", "D14", "E1", "E2", "E3", "E4", "F1", "F2", "F3", "F6", "F7",
-    "F8",
+    "F8", "F9",
 ];
 
 /// All programs and what does not belong to one.
