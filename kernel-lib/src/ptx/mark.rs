@@ -130,6 +130,7 @@ pub(crate) fn commit_copies() {
 
 /// All threads of the CTA are here, and become roles of these sizes. (Sizes that differ make two marks, which the compiler leaves in
 /// the arms of a branch; what is said in both arms it may say once, before them.)
+#[allow(clippy::extra_unused_type_parameters, reason = "they are used in the device's code")]
 #[inline(always)]
 pub(crate) fn roles<'k, R: Roles<'k, THREADS>, const THREADS: u32>() {
     device! {
@@ -138,6 +139,7 @@ pub(crate) fn roles<'k, R: Roles<'k, THREADS>, const THREADS: u32>() {
 }
 
 /// The end `END` of the field `T` is the set `S`'s, in each thread that comes here: nobody of another set holds it.
+#[allow(clippy::extra_unused_type_parameters, reason = "they are used in the device's code")]
 #[inline(always)]
 pub(crate) fn end<T: Tag, S: Acts, const END: u32>() {
     device! {

@@ -83,8 +83,11 @@ impl Workspace {
     /// Finds the workspace; see the module's comment.
     pub fn find() -> Result<Self> {
         let here = env::current_dir().ok();
-        let around = || Self::project(here.as_deref()?);
-        Self::repository_around().or_else(around).or_else(Self::built_from).ok_or_else(|| {
+        let repository = Self::repository_around();
+        // A project may lie inside a checkout: whatever is nearer is meant.
+        let other = |project: &Self| repository.as_ref().is_none_or(|at| at.root != project.root);
+        let project = here.as_deref().and_then(Self::project).filter(other);
+        project.or(repository).or_else(Self::built_from).ok_or_else(|| {
             Failure::usage("there is no project with kernels here")
                 .because(format!(
                     "no package of a cargo workspace around this folder depends on `{LIBRARY}`"

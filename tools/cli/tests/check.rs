@@ -606,6 +606,7 @@ fn what_cannot_be_used_is_said_with_its_place_and_a_way_out() {
         &["launch.toml:3:11", "not made of clusters"],
     );
 
+    folder.write("launch.toml", ONE);
     let message = folder.ends(2, &["small.ptx", "--launch", "launch.toml"]);
     assert!(message.contains("choose one by --kernel: last, endless"), "{message}");
     let message = folder.ends(5, &["gone.ptx", "--launch", "launch.toml"]);

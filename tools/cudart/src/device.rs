@@ -592,7 +592,7 @@ impl Device {
         };
         let shared = self.shared();
         for (device, host, bytes) in &shared {
-            self.to_device(*device, *host, *bytes);
+            self.host_to_device(*device, *host, *bytes);
         }
         self.launches += 1;
         let seed = self.settings.seed.wrapping_add(self.launches.wrapping_mul(0x9E37_79B9));
@@ -615,7 +615,7 @@ impl Device {
             self.tell(&kernel, Finding::Hazard(hazard.into()));
         }
         for (device, host, bytes) in &shared {
-            self.to_host(*device, *host, *bytes);
+            self.device_to_host(*device, *host, *bytes);
         }
         // The kernel has begun: nothing works after that.
         if let Err(error) = ended {
@@ -681,7 +681,7 @@ impl Device {
     }
 
     /// The device gets what the host has stored: where it differs, so that what nobody wrote stays so.
-    fn to_device(&mut self, device: u64, host: u64, bytes: u64) {
+    fn host_to_device(&mut self, device: u64, host: u64, bytes: u64) {
         for (at, bytes) in pieces(bytes) {
             // SAFETY: the host has these pages, ours or those that it registered, until it gives them back.
             let new = unsafe { host::read(host + at, bytes) };
@@ -693,16 +693,16 @@ impl Device {
         }
     }
 
-    fn to_host(&mut self, device: u64, host: u64, bytes: u64) {
+    fn device_to_host(&mut self, device: u64, host: u64, bytes: u64) {
         for (at, bytes) in pieces(bytes) {
             let mut new = vec![0; bytes];
             if self.machine.read(device + at, &mut new).is_err() {
                 return;
             }
-            // SAFETY: as in `to_device`.
+            // SAFETY: as in `host_to_device`.
             let old = unsafe { host::read(host + at, bytes) };
             if old != new {
-                // SAFETY: as in `to_device`.
+                // SAFETY: as in `host_to_device`.
                 unsafe { host::write(host + at, &new) };
             }
         }

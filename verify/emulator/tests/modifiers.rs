@@ -72,7 +72,10 @@ fn what_nobody_knows_is_refused_by_name() {
             "`.sync_restrict::shared::cta` does not go with the other modifiers",
         ),
         ("fence.proxy.asynk", "`.asynk` is no modifier of `fence`"),
-        ("fence.proxy.async::generic.release.sync_restrict::shared::cta.cta", "`.cta`"),
+        (
+            "fence.proxy.async::generic.release.sync_restrict::shared::cta.cta",
+            "`.cluster` is missing",
+        ),
         (
             "fence.proxy.async::generic.acquire.sync_restrict::shared::cta.cluster",
             "does not go with the other modifiers",

@@ -90,6 +90,10 @@ fn messages_name_the_rule() {
     fails("shl.b32 %r11, %r1, 21;", "mov.u32 %r11, 0;", "D12");
     fails("@%p0 bra J3;", "@%p1 bra J3;", "D11");
     fails("0x08080490", "0x0A080490", "D14");
-    fails("[%r21], 32; J1:", "[%r21], 33; J1:", "D9");
+    fails(
+        "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r21], 32; J1:",
+        "mov.u32 %r9, 33; tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r21], %r9; J1:",
+        "D9",
+    );
     fails("tcgen05.commit.cta_group::1", "bra J3; tcgen05.commit.cta_group::1", "deadlock");
 }

@@ -9,8 +9,11 @@ use crate::device::{CTAS, MEMORY, MULTIPROCESSORS, SHARED, SHARED_OPT_IN};
 /// Bytes of `cudaDeviceProp` in CUDA 13.
 const PROPERTIES: usize = 1008;
 
-/// What an attribute says, by its number, and where it stands in `cudaDeviceProp`: byte and size.
-const ATTRIBUTES: [(i32, u64, Option<(usize, usize)>); 56] = [
+/// A place in `cudaDeviceProp`: byte and size.
+type Place = (usize, usize);
+
+/// What an attribute says, by its number, and where it stands in `cudaDeviceProp`.
+const ATTRIBUTES: [(i32, u64, Option<Place>); 56] = [
     (1, 1024, Some((320, 4))),
     (2, 1024, Some((324, 4))),
     (3, 1024, Some((328, 4))),

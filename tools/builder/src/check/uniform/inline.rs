@@ -181,7 +181,7 @@ fn statement(comment: &Comment, named: impl Fn(&str) -> Option<RegId>) -> Option
     Some(Instruction {
         guard: None,
         mnemonic: mnemonic.into(),
-        operands: operands.into(),
+        operands,
         line: comment.line,
         span: 0..0,
         location: None,

@@ -215,5 +215,10 @@ fn launches_that_make_no_sense_are_refused() {
     refused("pointer = \"data\"", "pointer = \"date\"", (7, 14), "no buffer is called `date`");
     refused("grid = 1\nblock = [8, 8]", "grid = 0\nblock = 8", (11, 8), "has a zero");
     refused("dependent = true", "dependend = true", (10, 1), "unknown field `dependend`");
-    refused("[[launch]]\nkernel = \"fill\"", "[launch]\nkernel = \"fill\"", (3, 1), "");
+    refused(
+        "[[launch]]\nkernel = \"fill\"",
+        "[launch]\nkernel = \"fill\"",
+        (8, 3),
+        "duplicate key",
+    );
 }
