@@ -165,7 +165,7 @@ fn registers_have_the_width_of_the_type() {
         ("st.global.u32 [%a0], %h1;", "`%h1` has 16 bits where 32 bits or more belong"),
         ("popc.b64 %w1, %w2;", "`%w1` has 64 bits where 32 bits belong"),
         ("and.pred %p1, %p2, %r1;", "`%r1` has 32 bits where a predicate belong"),
-        (".reg .v2 .u32 u;\nadd.u32 %r1, u, %r2;", "operand"),
+        (".reg .v2 .u32 u;\nadd.u32 %r1, u, %r2;", "`u` is a vector"),
     ];
     for (line, why) in refused {
         let error = run(&format!("{declared}{line}")).expect_err(line);

@@ -78,12 +78,9 @@ fn what_nobody_knows_is_refused_by_name() {
         ),
         (
             "fence.proxy.async::generic.acquire.sync_restrict::shared::cta.cluster",
-            "does not go with the other modifiers",
+            "`.sync_restrict::shared::cluster` is missing",
         ),
-        (
-            "fence.proxy.async::generic.release.sync_restrict::shared::cluster.cluster",
-            "does not go with the other modifiers",
-        ),
+        ("fence.proxy.async::generic.release.sync_restrict::shared::cluster.cluster", "is missing"),
         ("fence.proxy.async::generic.release.cluster", "is missing"),
         ("fence.proxy.async.shared", "`.shared`"),
         ("fence.proxy.tensormap::generic.gpu", "`.release` is missing"),

@@ -240,13 +240,14 @@ pub fn sent_by_parameter(
 pub fn relayed_by_lane(cta: Cta<'_, Relayed, 64>) -> Exit<'_> {
     let (cta, relayed::Parts { words, .. }) = cta.claim();
     let (mut giving, mut taking) = words.split();
-    let (joined, _) = cta.roles((
+    let (joined, (passed, ())) = cta.roles((
         warp(move |mut me| {
             let early = giving.acquire(&mut me).fill(&mut me, |k| k);
             let late = giving.acquire(&mut me).fill(&mut me, |k| k);
             let (first, second) = if me.lane() < 16 { (early, late) } else { (late, early) };
             first.publish::<Cluster, _>(&mut me); // meets
             second.publish::<Cluster, _>(&mut me);
+            giving.finish(&mut me)
         }),
         warp(move |mut me| {
             for _ in 0..2 {
@@ -254,7 +255,7 @@ pub fn relayed_by_lane(cta: Cta<'_, Relayed, 64>) -> Exit<'_> {
             }
         }),
     ));
-    joined.exit(())
+    joined.exit((passed,))
 }
 
 /// Wrong: each half of the warp hands another stage back.
@@ -262,11 +263,12 @@ pub fn relayed_by_lane(cta: Cta<'_, Relayed, 64>) -> Exit<'_> {
 pub fn taken_by_lane(cta: Cta<'_, Relayed, 64>) -> Exit<'_> {
     let (cta, relayed::Parts { words, .. }) = cta.claim();
     let (mut giving, mut taking) = words.split();
-    let (joined, _) = cta.roles((
+    let (joined, (passed, ())) = cta.roles((
         warp(move |mut me| {
             for _ in 0..2 {
                 giving.acquire(&mut me).fill(&mut me, |k| k).publish::<Cluster, _>(&mut me);
             }
+            giving.finish(&mut me)
         }),
         warp(move |mut me| {
             let early = taking.wait::<Cluster, _>(&mut me);
@@ -276,7 +278,7 @@ pub fn taken_by_lane(cta: Cta<'_, Relayed, 64>) -> Exit<'_> {
             second.release::<Cluster, _>(&mut me);
         }),
     ));
-    joined.exit(())
+    joined.exit((passed,))
 }
 
 /// The host says in which order stages go round.
@@ -284,13 +286,14 @@ pub fn taken_by_lane(cta: Cta<'_, Relayed, 64>) -> Exit<'_> {
 pub fn relayed_by_parameter(cta: Cta<'_, Relayed, 64>, n: u32) -> Exit<'_> {
     let (cta, relayed::Parts { words, .. }) = cta.claim();
     let (mut giving, mut taking) = words.split();
-    let (joined, _) = cta.roles((
+    let (joined, (passed, ())) = cta.roles((
         warp(move |mut me| {
             let early = giving.acquire(&mut me).fill(&mut me, |k| k);
             let late = giving.acquire(&mut me).fill(&mut me, |k| k);
             let (first, second) = if n < 16 { (early, late) } else { (late, early) };
             first.publish::<Cluster, _>(&mut me);
             second.publish::<Cluster, _>(&mut me);
+            giving.finish(&mut me)
         }),
         warp(move |mut me| {
             let early = taking.wait::<Cluster, _>(&mut me);
@@ -300,7 +303,7 @@ pub fn relayed_by_parameter(cta: Cta<'_, Relayed, 64>, n: u32) -> Exit<'_> {
             second.release::<Cluster, _>(&mut me);
         }),
     ));
-    joined.exit(())
+    joined.exit((passed,))
 }
 
 /// Wrong: the lanes name different places, and the leader stores to its own.

@@ -241,7 +241,7 @@ pub fn staging_by_parameter(cta: Cta<'_, Staged, 64>, n: u32, out: TensorMap<C, 
 pub fn relay_by_rank(cta: Cta<'_, Relayed, 64>) -> Exit<'_> {
     let (cta, relayed::Parts { words, .. }) = cta.claim();
     let (x, y) = if cta.rank() < 32 { (Some(words), None) } else { (None, Some(words)) };
-    let (joined, _) = cta.roles((
+    let (_, _) = cta.roles((
         warp(move |mut me| {
             if let Some(words) = x {
                 let (mut giving, mut taking) = words.split(); // meets
@@ -257,7 +257,7 @@ pub fn relay_by_rank(cta: Cta<'_, Relayed, 64>) -> Exit<'_> {
             }
         }),
     ));
-    joined.exit(())
+    loop {}
 }
 
 /// Wrong: two threads issue into one accumulator.
@@ -291,22 +291,23 @@ pub fn accumulators_by_rank(cta: Cta<'_, Summed, 192>) -> Exit<'_> {
 #[baton::kernel(threads = 192, cluster = 2)]
 pub fn accumulators_of_a_pair_by_rank(cta: Cta<'_, InPairs, 192>) -> Exit<'_> {
     let (cta, in_pairs::Parts { acc, .. }) = cta.claim();
+    let leader = cta.pair_leader();
     let (x, y) = if cta.rank() < 160 { (Some(acc), None) } else { (None, Some(acc)) };
     let (_, _) = cta.roles((
         warpgroup(move |_| {}),
         warp(move |me| {
             me.elect(move |mut t| {
-                if let Some(acc) = x {
-                    let (mut issuing, _, _) = acc.split::<_, Warpgroup<'_, Role<0>>, in_pairs::ab>(); // meets
-                    issuing.acquire(&mut t).commit(&mut t);
+                if let (Some(acc), Some(leader)) = (x, leader) {
+                    let (mut issuing, _, _) = acc.split::<_, Warpgroup<'_, Role<0>>>(); // meets
+                    issuing.acquire(&mut t, leader).commit(&mut t);
                 }
             })
         }),
         warp(move |me| {
             me.elect(move |mut t| {
-                if let Some(acc) = y {
-                    let (mut issuing, _, _) = acc.split::<_, Warpgroup<'_, Role<0>>, in_pairs::ab>(); // differs
-                    issuing.acquire(&mut t).commit(&mut t);
+                if let (Some(acc), Some(leader)) = (y, leader) {
+                    let (mut issuing, _, _) = acc.split::<_, Warpgroup<'_, Role<0>>>(); // differs
+                    issuing.acquire(&mut t, leader).commit(&mut t);
                 }
             })
         }),

@@ -361,25 +361,69 @@ pub fn pair_product(
     tiles: u32,
     steps: u32,
 ) -> Exit<'_> {
-    product_of_a_pair(cta, a, b, output, tiles, steps, 0)
+    let rank = cta.cluster_rank().0 as i32;
+    let leader = cta.pair_leader();
+    let (cta, product::Parts { ab, acc, .. }) = cta.claim();
+    let (mut loads, mut stages) = ab.split();
+    let (mut accumulators, mut results, tensor) = acc.split();
+    let (joined, (drained, loaded, issued)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut mine = output.partition(&wg).into_iter();
+            for _ in 0..tiles {
+                let mut acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
+                for col in (0..PAIR_COLS as u32).step_by(16) {
+                    let (next, values) = acc.ld::<16>(&mut wg, col).wait_ld(&mut wg);
+                    for (value, mut place) in values.into_iter().zip(mine.by_ref()) {
+                        place.put(value);
+                    }
+                    acc = next;
+                }
+                acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+            }
+            results.finish(&mut wg)
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                let mut tile = 0;
+                while tile < tiles {
+                    let row = 256 * tile as i32 + 128 * rank;
+                    let mut step = 0;
+                    while step < steps {
+                        let k = 64 * step as i32;
+                        loads.acquire(&mut t).load(&mut t, (a.at(row, k), b.at(32 * rank, k)));
+                        step += 1;
+                    }
+                    tile += 1;
+                }
+                loads.finish(&mut t)
+            })
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                if let Some(leader) = leader {
+                    for _ in 0..tiles {
+                        let mut acc = accumulators.acquire(&mut t, leader);
+                        let mut step = 0;
+                        while step < steps {
+                            let stage = stages.wait_for_both(&mut t, leader);
+                            acc.mma(&mut t, stage).release_by_commit(&mut t);
+                            step += 1;
+                        }
+                        acc.commit(&mut t);
+                    }
+                }
+                accumulators.finish(&mut t)
+            })
+        }),
+    ));
+    let mut joined = joined.join_peers();
+    let deallocated = tensor.dealloc(&mut joined, issued, drained);
+    joined.exit((loaded, deallocated))
 }
 
-/// Of each tile it leaves out the first `skip` steps, whose operands it loads.
+/// The same, but of each tile it leaves out the first `skip` steps, whose operands it loads.
 #[baton::kernel(threads = 192, cluster = 2)]
 pub fn pair_skips(
-    cta: Cta<'_, Product, 192>,
-    a: TensorMap<Tile<bf16, 128, 64>>,
-    b: TensorMap<Tile<bf16, 32, 64>>,
-    output: GlobalPtr<f32, TheWarpgroup<0>>,
-    tiles: u32,
-    steps: u32,
-    skip: u32,
-) -> Exit<'_> {
-    product_of_a_pair(cta, a, b, output, tiles, steps, skip)
-}
-
-#[inline(always)]
-fn product_of_a_pair(
     cta: Cta<'_, Product, 192>,
     a: TensorMap<Tile<bf16, 128, 64>>,
     b: TensorMap<Tile<bf16, 32, 64>>,
