@@ -297,17 +297,21 @@ pub fn accumulators_of_a_pair_by_rank(cta: Cta<'_, InPairs, 192>) -> Exit<'_> {
         warpgroup(move |_| {}),
         warp(move |me| {
             me.elect(move |mut t| {
-                if let (Some(acc), Some(leader)) = (x, leader) {
+                if let Some(acc) = x {
                     let (mut issuing, _, _) = acc.split::<_, Warpgroup<'_, Role<0>>>(); // meets
-                    issuing.acquire(&mut t, leader).commit(&mut t);
+                    if let Some(leader) = leader {
+                        issuing.acquire(&mut t, leader).commit(&mut t);
+                    }
                 }
             })
         }),
         warp(move |me| {
             me.elect(move |mut t| {
-                if let (Some(acc), Some(leader)) = (y, leader) {
+                if let Some(acc) = y {
                     let (mut issuing, _, _) = acc.split::<_, Warpgroup<'_, Role<0>>>(); // differs
-                    issuing.acquire(&mut t, leader).commit(&mut t);
+                    if let Some(leader) = leader {
+                        issuing.acquire(&mut t, leader).commit(&mut t);
+                    }
                 }
             })
         }),
