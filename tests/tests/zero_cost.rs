@@ -51,9 +51,13 @@ fn the_loops_of_the_ptx_are_those_of_the_twin() {
         assert_eq!(without_copies(&typed), without_copies(&raw), "{instruction}");
         assert_eq!(without_copies(&dynamic), without_copies(&raw), "{instruction}, dynamic");
     }
-    // The epilogue's are scheduled differently, and are as long.
+    // The epilogue's are scheduled differently, and are as long, but for copies of registers.
     let length = |code: &Code| -> Vec<usize> {
-        code.loops_around("tcgen05.ld").iter().map(|opcodes| opcodes.values().sum()).collect()
+        let mut loops = code.loops_around("tcgen05.ld");
+        for opcodes in &mut loops {
+            ["mov.b32", "mov.b64"].map(|copy| opcodes.remove(copy));
+        }
+        loops.iter().map(|opcodes| opcodes.values().sum()).collect()
     };
     let (typed, raw) = (length(&typed), length(&raw));
     assert_eq!(typed.len(), raw.len());
