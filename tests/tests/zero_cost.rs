@@ -55,7 +55,7 @@ fn the_loops_of_the_ptx_are_those_of_the_twin() {
     let length = |code: &Code| -> Vec<usize> {
         let mut loops = code.loops_around("tcgen05.ld");
         for opcodes in &mut loops {
-            ["mov.b32", "mov.b64"].map(|copy| opcodes.remove(copy));
+            opcodes.retain(|opcode, _| !matches!(&**opcode, "mov.b32" | "mov.b64"));
         }
         loops.iter().map(|opcodes| opcodes.values().sum()).collect()
     };

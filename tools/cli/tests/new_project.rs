@@ -71,8 +71,7 @@ fn a_new_project_runs_at_once_and_baton_works_in_it() {
     // Every thread stores into one element besides: of whatever value, nothing orders that.
     let file = project.join("kernel/src/lib.rs");
     let kernel = fs::read_to_string(&file).expect("the kernel");
-    let race =
-        "unsafe { baton::ptx::st_weak(place_of_all, factor) };\n    let (cta, ()) = cta.claim();";
+    let race = "unsafe { baton::ptx::st::st_weak(place_of_all, factor) };\n    let (cta, ()) = cta.claim();";
     let broken = kernel.replace("let (cta, ()) = cta.claim();", race).replace(
         "    for mut place",
         "    let place_of_all = output.address();\n    for mut place",
@@ -80,7 +79,11 @@ fn a_new_project_runs_at_once_and_baton_works_in_it() {
     assert_ne!(kernel, broken);
     fs::write(&file, broken).expect("a writable project");
     let failed = cargo("test").output().expect("cargo starts");
+    let words = String::from_utf8_lossy(&failed.stderr);
     assert!(!failed.status.success());
     let text = String::from_utf8_lossy(&failed.stdout);
-    assert!(text.contains("seed 0:\nerror: global address") && text.contains("(rule A"), "{text}");
+    assert!(
+        text.contains("seed 0:\nerror: global address") && text.contains("(rule A"),
+        "{text}{words}"
+    );
 }
