@@ -104,15 +104,15 @@ macro_rules! one {
         impl One for $ty {
             #[inline(always)]
             fn agreed_in_warp(self) {
-                device! { asm!("//@baton agree warp {0}", in($class) self, options(nostack, nomem, preserves_flags)) }
+                device! { asm!("//@baton agree warp {0}", in($class) self, options(nostack)) }
             }
             #[inline(always)]
             fn agreed_in_group(self) {
-                device! { asm!("//@baton agree group {0}", in($class) self, options(nostack, nomem, preserves_flags)) }
+                device! { asm!("//@baton agree group {0}", in($class) self, options(nostack)) }
             }
             #[inline(always)]
             fn agreed_in_cta(self) {
-                device! { asm!("//@baton agree cta {0}", in($class) self, options(nostack, nomem, preserves_flags)) }
+                device! { asm!("//@baton agree cta {0}", in($class) self, options(nostack)) }
             }
         }
     )*};
@@ -134,7 +134,7 @@ pub(crate) fn commit_copies() {
 #[inline(always)]
 pub(crate) fn roles<'k, R: Roles<'k, THREADS>, const THREADS: u32>() {
     device! {
-        asm!("//@baton roles {}", const R::SIZES, options(nostack, nomem, preserves_flags))
+        asm!("//@baton roles {}", const R::SIZES, options(nostack))
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn end<T: Tag, S: Acts, const END: u32>() {
             const T::INDEX,
             const END,
             const S::HOLDER,
-            options(nostack, nomem, preserves_flags)
+            options(nostack)
         )
     }
 }
@@ -163,7 +163,7 @@ macro_rules! opened {
                     concat!("//@baton opened {} ", $what, " {}"),
                     in(reg64) at,
                     const S::HOLDER,
-                    options(nostack, nomem, preserves_flags)
+                    options(nostack)
                 )
             }
         }
