@@ -432,8 +432,7 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         State: ReadsEnded,
     {
         let empty = self.base.offset(Relay::<N, T, LEN, CTAS>::EMPTY + self.index * MBARRIER);
-        set.agree_on(empty.raw());
-        set.barrier();
+        set.barrier_for(empty.raw());
         set.lead(|| {
             // Through which proxy `st.async` stores the text leaves open: the first fence is for the one, the second for the other.
             peers::release_reads_to_copies();

@@ -273,7 +273,7 @@ unsafe fn wait_phase_of<R: Ring>(barrier: Addr<SharedCta>, phase: u32) {
 /// `barrier` is an initialised mbarrier of this CTA that expects this arrival.
 #[inline(always)]
 pub(crate) unsafe fn arrive_for_the_set<T: Set>(set: &mut T, barrier: Addr<SharedCta>) {
-    set.barrier_for(barrier.raw().into());
+    set.barrier_for(barrier.raw());
     // SAFETY: the caller's promise; the set's barrier has ordered every thread's accesses before the release, which is cumulative
     // over them, and one lane arrives for all (I11, I13).
     set.lead(|| {

@@ -200,7 +200,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State> StagingBuffer<'k, Tag, T, S, State> {
     {
         let (base, to) = (self.base, to.place());
         to.agreed(set);
-        set.barrier_for(read.barrier().raw().into());
+        set.barrier_for(read.barrier().raw());
         // SAFETY: the set's barrier stands before (I13).
         let arrive = unsafe { read.arrival() };
         set.lead(|| {

@@ -545,8 +545,7 @@ impl<'k, Tag, S: Set, const DEPTH: u32, const FOLLOWERS: usize, const CTAS: u32>
             Slot { base: self.base, index: self.cursor.index() };
         // SAFETY: a claimed field's (I6), and this thread reads each answer once, in their order, by its own cursor (I10).
         let response = unsafe { slot.read(self.cursor.filled()) };
-        set.agree_on(slot.empty().raw());
-        set.barrier();
+        set.barrier_for(slot.empty().raw());
         set.lead(|| {
             // SAFETY: every thread of the set has read and fenced (I17), by the set's barrier (I13); one arrives for all (I11).
             unsafe { slot.hand_back() }

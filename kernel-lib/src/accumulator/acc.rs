@@ -284,7 +284,7 @@ impl<'e, 'k, Tag, S, State, const ROWS: usize, const COLS: usize, V, G: CtaGroup
         T: SameSet<S>,
         State: MmaCompleted + LoadsEnded + StoresEnded + BeforeThreadSync,
     {
-        warpgroup.barrier_for(self.next.raw().into());
+        warpgroup.barrier_for(self.next.raw());
         // SAFETY: the set's barrier stands before (I13).
         warpgroup.lead(unsafe { self.arrival() });
     }

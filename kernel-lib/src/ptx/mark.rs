@@ -3,8 +3,7 @@
 //! | mark | in front of | says |
 //! |---|---|---|
 //! | `//@baton same SET` | a `mov` | all threads of the set (`warp`, `group`: 128 threads, `cta`) hold one value here |
-//! | `//@baton one REG` | a collective | this register holds one value in the collective's set, since its leader uses it for all |
-//! | `//@baton agree SET REG` | anything | the threads of the set come here together, and this register holds one value in all of them |
+//! | `//@baton agree SET REG` | anything | the threads of the set come here together, and this register holds one value in all of them, since their leader uses it for all |
 //! | `//@baton copies` | a `cp.async.commit_group` | the copies of the group are a stage's: every way to the end of the kernel waits for them |
 //! | `//@baton roles SIZES` | anything | the threads of the CTA come here together; the warps of each role, a digit for each |
 //! | `//@baton end FIELD END HOLDER` | anything | the threads that come here hold this end of this field of the layout, as the set that its number names |
@@ -42,51 +41,6 @@ same! {
     same_in_warp_64 "warp" reg64 u64 "mov.b64";
     same_in_group_64 "group" reg64 u64 "mov.b64";
     same_in_cta_64 "cta" reg64 u64 "mov.b64";
-}
-
-/// [`bar_sync`](super::barrier::bar_sync), before or behind what the leader does at `one`.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-pub(crate) unsafe fn bar_sync(id: u32, one: u64) {
-    device! {
-        super::anchor();
-        asm!(
-            "//@baton collective bar.sync", "//@baton one {1}", "bar.sync {0};",
-            in(reg32) id, in(reg64) one, options(nostack)
-        )
-    }
-}
-
-/// [`bar_sync_count`](super::barrier::bar_sync_count), before or behind what the leader does at `one`.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-pub(crate) unsafe fn bar_sync_count(id: u32, threads: u32, one: u64) {
-    device! {
-        super::anchor();
-        asm!(
-            "//@baton collective bar.sync", "//@baton one {2}", "bar.sync {0}, {1};",
-            in(reg32) id, in(reg32) threads, in(reg64) one, options(nostack)
-        )
-    }
-}
-
-/// [`bar_warp_sync`](super::barrier::bar_warp_sync) of a whole warp, before or behind what its leader does at `one`.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-pub(crate) unsafe fn bar_warp_sync(one: u64) {
-    device! {
-        super::anchor();
-        asm!(
-            "//@baton collective bar.warp.sync", "//@baton one {1}", "bar.warp.sync {0};",
-            in(reg32) u32::MAX, in(reg64) one, options(nostack)
-        )
-    }
 }
 
 /// A register that all threads of a set hold one value in.

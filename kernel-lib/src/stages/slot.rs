@@ -402,16 +402,17 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         State: PollConfirmed + ReadsEnded + HandsBackTo<Refill<R>>,
     {
         if R::PEERS == 1 && T::THREADS == R::Drain::ARRIVALS * WARP {
+            set.agree_on(self.empty().raw());
             // SAFETY: all lanes of the warp are here, since whole warps are in the set (I1, I2), and have waited for the stage when one
             // arrives; what the warps of the set have to do with one another is to arrive all.
-            unsafe { ptx::mark::bar_warp_sync(self.empty().raw().into()) };
+            unsafe { ptx::barrier::bar_warp_sync(u32::MAX) };
             if ptx::sreg::laneid() == 0 {
                 // SAFETY: the ring's empty barrier expects one arrival of each warp a phase (I11); this stage's, by the slot.
                 unsafe { ptx::mbarrier::arrive::<Release, CtaScope>(self.empty()) };
             }
             self.hand.settle();
         } else {
-            set.barrier_for(self.empty().raw().into());
+            set.barrier_for(self.empty().raw());
             // SAFETY: the set's barrier stands before (I13).
             set.lead(unsafe { self.arrival() });
         }

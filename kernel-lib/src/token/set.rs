@@ -41,14 +41,19 @@ pub trait Set: Acts {
 pub(crate) trait Acts {
     /// Runs `action` in the set's leader alone.
     fn lead(&mut self, action: impl FnOnce());
-    /// The set's barrier, before or behind what its leader does at the address `one` for all: the builder checks that this is one
-    /// value for the set.
-    #[doc(hidden)]
-    fn barrier_for(&mut self, one: u64);
     /// The set's barrier, which also says whether some thread of the set passes `true`: the same answer for all.
     fn barrier_any(&mut self, vote: bool) -> bool;
     /// What its leader does for all, it does with `one`: the builder checks that this is one value for the set.
     fn agree_on(&mut self, one: impl One);
+    /// The set's barrier, before or behind what its leader does with `one` for all.
+    #[inline(always)]
+    fn barrier_for(&mut self, one: impl One)
+    where
+        Self: Set,
+    {
+        self.agree_on(one);
+        self.barrier();
+    }
     /// The set's number in the marks that say who holds an end: the CTA, the joined CTA, then three for each role.
     #[cfg_attr(
         not(target_arch = "nvptx64"),
@@ -114,11 +119,6 @@ impl<L, const THREADS: u32> Set for Cta<'_, L, THREADS> {
 }
 impl<L, const THREADS: u32> Acts for Cta<'_, L, THREADS> {
     #[inline(always)]
-    fn barrier_for(&mut self, one: u64) {
-        // SAFETY: as in `barrier`.
-        unsafe { ptx::mark::bar_sync(0, one) }
-    }
-    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
@@ -149,12 +149,6 @@ impl<L, const THREADS: u32> Set for Joined<'_, L, THREADS> {
     }
 }
 impl<L, const THREADS: u32> Acts for Joined<'_, L, THREADS> {
-    #[inline(always)]
-    fn barrier_for(&mut self, one: u64) {
-        self.gather();
-        // SAFETY: as in `barrier`.
-        unsafe { ptx::mark::bar_sync(0, one) }
-    }
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         // The action may wait for what a thread holds that is still in its role: all of them have to be here first.
@@ -189,11 +183,6 @@ impl<R: RolePosition> Set for Warpgroup<'_, R> {
 }
 impl<R: RolePosition> Acts for Warpgroup<'_, R> {
     #[inline(always)]
-    fn barrier_for(&mut self, one: u64) {
-        // SAFETY: as in `barrier`.
-        unsafe { ptx::mark::bar_sync_count(1 + R::INDEX, Self::THREADS, one) }
-    }
-    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         lead_a_warp(self.rank(), action)
     }
@@ -224,11 +213,6 @@ impl<R: RolePosition> Set for Warp<'_, R> {
 }
 impl<R: RolePosition> Acts for Warp<'_, R> {
     #[inline(always)]
-    fn barrier_for(&mut self, one: u64) {
-        // SAFETY: as in `barrier`.
-        unsafe { ptx::mark::bar_warp_sync(one) }
-    }
-    #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         // By the register that says it: then ptxas knows that it is one lane, and does not gather the additions of several.
         lead_a_warp(ptx::sreg::laneid(), action)
@@ -257,8 +241,6 @@ impl<R: RolePosition> Set for Thread<'_, R> {
     fn barrier(&mut self) {}
 }
 impl<R: RolePosition> Acts for Thread<'_, R> {
-    #[inline(always)]
-    fn barrier_for(&mut self, _one: u64) {}
     #[inline(always)]
     fn lead(&mut self, action: impl FnOnce()) {
         action()

@@ -293,6 +293,14 @@ fn overwritten_values_are_reported_where_a_fence_is_missing() {
     // Who looks until it is there is not misled.
     let again = "AGAIN: ld.relaxed.gpu.global.u32 %r3, [%a0+128];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra AGAIN;";
     assert!(hazards(&body("", again), 2, 1).is_empty());
+    // Nor who tries what it has read against the newest value; looking elsewhere is another matter.
+    let tried = |place: u32| {
+        format!(
+            "{once}\nadd.u32 %r4, %r3, 1;\natom.relaxed.gpu.global.cas.b32 %r3, [%a0+{place}], %r3, %r4;"
+        )
+    };
+    assert!(hazards(&body("", &tried(128)), 2, 1).is_empty());
+    assert!(!of_rule(&hazards(&body("", &tried(192)), 2, 1), "stale-read").is_empty());
 }
 
 /// A store that a strong read has seen is before what comes behind the read (8.9.5, by observation order); what its thread

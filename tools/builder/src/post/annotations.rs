@@ -10,7 +10,6 @@
 //! | `//@baton handed REGISTERS` | behind a `wgmma.fence`: the registers are a product's, for [`crate::check`] |
 //! | `//@baton settled N REGISTERS` | behind a `wgmma.wait_group N`: it gives these back |
 //! | `//@baton same SET` | the next `mov` moves one value for all threads of the set, as its author says |
-//! | `//@baton one REG` | this register has to hold one value in the set of the next collective |
 //! | `//@baton copies` | the next `cp.async.commit_group` is of copies that fill a stage |
 //! | `//@baton agree SET REG` | the set comes here together, and the register has to hold one value in it |
 //! | `//@baton roles SIZES` | the CTA comes here together, to become roles of so many warps |
@@ -112,10 +111,7 @@ impl Annotations {
                     annotations.params.push(param.ok_or_else(|| bad(expected))?);
                 }
                 // Sites inside functions; the checks read them.
-                Some(
-                    "collective" | "nc" | "fence" | "handed" | "settled" | "same" | "one"
-                    | "copies",
-                ) => {}
+                Some("collective" | "nc" | "fence" | "handed" | "settled" | "same" | "copies") => {}
                 Some(_) if stands_alone(&comment.text) => {}
                 _ => return Err(bad("is unknown; library and builder are of different versions")),
             }

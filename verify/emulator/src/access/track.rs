@@ -164,7 +164,9 @@ impl World<'_> {
         let order = (access.order, access.scope);
         for (at, lanes) in by_address(mask, offsets) {
             match what {
-                What::Load | What::Atomic(_) => {
+                What::Load => detect.strong_load(w, lanes, (space, at), order, site),
+                What::Atomic(_) => {
+                    detect.newest(w, lanes, (space, at));
                     detect.strong_load(w, lanes, (space, at), order, site);
                 }
                 What::Reduction(_) => detect.reduction(w, lanes, (space, at)),

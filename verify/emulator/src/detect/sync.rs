@@ -202,6 +202,13 @@ impl Detector {
         }
     }
 
+    /// An atomic reads the newest value: what its lanes had read of that place before it was a guess.
+    pub fn newest(&mut self, w: u32, lanes: u32, (space, at): (Space, u64)) {
+        self.stale_reads.retain(|read| {
+            (read.w, read.space, read.at) != (w, space, at) || lanes >> read.lane & 1 == 0
+        });
+    }
+
     /// A strong load, or the reading half of an atomic.
     pub fn strong_load(
         &mut self,

@@ -7,7 +7,7 @@ use baton_ptx::flow::Graph;
 use baton_ptx::{Address, Base, Body, Instruction, Operand, Space, Symbol};
 
 use super::fold::operand_type;
-use super::inline::{Mark, Marks};
+use super::inline::Marks;
 
 /// A register of the body, or a variable that carries an argument.
 pub(super) type Reg = u32;
@@ -38,23 +38,15 @@ pub(super) struct Code {
 impl Code {
     pub fn new(body: Body, marks: Marks, ends: impl Fn(&Instruction) -> bool) -> Code {
         let graph = Graph::of_ending(&body, |index| ends(&body.instructions[index]));
-        let mut access: Vec<Access> = body.instructions.iter().map(|i| access(&body, i)).collect();
-        // What a mark names is read where the mark stands.
-        for (index, mark) in &marks {
-            if let (Mark::One(register), Some(access)) = (mark, access.get_mut(*index))
-                && !access.reads.contains(register)
-            {
-                access.reads.push(*register);
-            }
-        }
+        let access = body.instructions.iter().map(|i| access(&body, i)).collect();
         let registers = carry(&body) as usize + 1;
         Code { body, graph, access, registers, marks }
     }
 
-    /// The marks of an instruction.
-    pub fn marks_of(&self, index: usize) -> impl Iterator<Item = &Mark> {
-        let from = self.marks.partition_point(|&(at, _)| at < index);
-        self.marks[from..].iter().take_while(move |&&(at, _)| at == index).map(|(_, mark)| mark)
+    /// The set for which an instruction moves one value, by its mark.
+    pub fn marked(&self, index: usize) -> Option<&str> {
+        let at = self.marks.binary_search_by_key(&index, |(at, _)| *at).ok()?;
+        Some(&self.marks[at].1)
     }
 
     pub fn instruction(&self, index: usize) -> &Instruction {

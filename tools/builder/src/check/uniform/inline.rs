@@ -33,17 +33,8 @@ pub(super) struct Functions<'m> {
     marks: BTreeMap<&'m str, Vec<(usize, &'m Comment)>>,
 }
 
-/// What a comment says of the instruction behind it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// It moves one value for all threads of a set: `warp`, `group` or `cta`.
-    Same(String),
-    /// This register has to hold one value for all threads of its set.
-    One(Reg),
-}
-
-/// Marks, each with the instruction that it speaks of, in their order.
-pub(super) type Marks = Vec<(usize, Mark)>;
+/// Instructions that move one value for all threads of a set (`warp`, `group` or `cta`), by a comment in front of them; in their order.
+pub(super) type Marks = Vec<(usize, String)>;
 
 /// A kernel with its functions.
 pub(super) struct Inlined {
@@ -250,7 +241,7 @@ impl<'m> Copy<'_, 'm> {
         let functions = self.functions;
         let mut marks = functions.marks.get(name).into_iter().flatten().peekable();
         for (index, instruction) in body.instructions.iter().enumerate() {
-            let mut tags = Vec::new();
+            let mut same = None;
             while let Some((_, comment)) = marks.next_if(|&&(at, _)| at <= index) {
                 let named = |name: &str| moved.named(body, name);
                 match statement(comment, named) {
@@ -258,11 +249,11 @@ impl<'m> Copy<'_, 'm> {
                         alone.push((index, comment.line, self.into.body.instructions.len()));
                         self.into.body.instructions.push(statement);
                     }
-                    None => tags.extend(moved.mark(body, &comment.text)),
+                    None => same = comment.text.strip_prefix("same ").or(same),
                 }
             }
             place.push(self.into.body.instructions.len());
-            self.into.marks.extend(tags.into_iter().map(|mark| (place[index], mark)));
+            self.into.marks.extend(same.map(|set| (place[index], set.trim().to_owned())));
             self.instruction(instruction, &moved, behind);
         }
         place.push(self.into.body.instructions.len());
@@ -393,14 +384,6 @@ fn jump(instead: &Instruction, to: LabelId, skips: bool) -> Instruction {
 impl Moved<'_> {
     fn register(&self, register: RegId) -> RegId {
         RegId(register.0 + self.registers)
-    }
-
-    fn mark(&self, body: &Body, text: &str) -> Option<Mark> {
-        match text.split_once(' ')? {
-            ("same", set) => Some(Mark::Same(set.trim().into())),
-            ("one", name) => Some(Mark::One(self.named(body, name)?.0)),
-            _ => None,
-        }
     }
 
     /// The register that a comment names.

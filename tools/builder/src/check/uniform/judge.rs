@@ -7,7 +7,7 @@
 use baton_ptx::Instruction;
 
 use super::code::mentioned;
-use super::inline::{self, Mark};
+use super::inline;
 use super::rounds;
 use super::site::{self, Set};
 use super::solve::Solution;
@@ -250,14 +250,9 @@ fn chosen(
 ) -> Vec<Problem> {
     let block = solution.code.graph.block_of[index];
     let mut found = Vec::new();
-    let marked = solution.code.marks_of(index).filter_map(|mark| match mark {
-        Mark::One(register) => Some(*register),
-        Mark::Same(_) => None,
-    });
     let instruction = solution.code.instruction(index);
     let named = instruction.operands.iter().filter(|_| inline::agrees(instruction));
-    let named = named.flat_map(|operand| mentioned(&solution.code.body, operand));
-    for register in marked.chain(named) {
+    for register in named.flat_map(|operand| mentioned(&solution.code.body, operand)) {
         let Some(id) = solution.ssa.uses[index].read(register) else { continue };
         let Some(value) = solution.seen_from(space, id, block) else { continue };
         let label = space.label(value);

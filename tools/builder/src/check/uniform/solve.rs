@@ -9,7 +9,6 @@ use baton_ptx::{Address, Base, Operand, RegId, Symbol};
 
 use super::code::Code;
 use super::fold::operand_type;
-use super::inline::Mark;
 use super::region::{Meeting, Regions, Way};
 use super::space::{Part, Space, Value};
 use super::ssa::{Definition, Id, Ssa};
@@ -150,11 +149,7 @@ impl<'a> Solution<'a> {
 
     /// What the author says of a value, if it says more than what is known.
     fn as_marked(&self, space: &mut Space, index: usize, value: Value) -> Value {
-        let set = self.code.marks_of(index).find_map(|mark| match mark {
-            Mark::Same(set) => Some(set),
-            Mark::One(_) => None,
-        });
-        let part = match set.map(String::as_str) {
+        let part = match self.code.marked(index) {
             Some("warp") => space.by_warp,
             Some("group") => space.by_group(),
             Some("cta") => space.by_cta,

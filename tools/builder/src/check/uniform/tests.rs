@@ -367,8 +367,9 @@ fn the_authors_word_counts() {
 #[test]
 fn what_a_leader_uses_for_its_set_is_one() {
     let led = |address: &str, barrier: &str| {
+        let set = if barrier == CTA { "cta" } else { "warp" };
         let body = format!(
-            "{address}\n//@baton collective bar\n//@baton one %d5\n{barrier}\nsetp.eq.u32 %p1, %r3, 0;\n@!%p1 bra B;\n\
+            "{address}\n//@baton agree {set} %d5\n//@baton collective bar\n{barrier}\nsetp.eq.u32 %p1, %r3, 0;\n@!%p1 bra B;\n\
              st.release.gpu.global.u32 [%d5], 1;\nB:"
         );
         findings(64, 1, "", &body)
