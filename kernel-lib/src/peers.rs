@@ -32,7 +32,7 @@ use crate::sem::Relaxed;
 /// 1. `barrier` is an initialised mbarrier of this CTA.
 #[inline(always)]
 pub(crate) unsafe fn wait(barrier: Addr<SharedCta>, phase: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise. For what is begun through the async proxy the fence behind it stands (I17).
     unsafe { wait_to_read(barrier, phase) };
     ptx::fence::fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster();
 }
