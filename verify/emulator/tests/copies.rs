@@ -302,11 +302,15 @@ fn one_replica_of_a_multimem_address() {
         multimem.red.relaxed.gpu.global.add.v4.f16x2 [%a0+16], {%r6, %r7, %r7, %r7};
         multimem.ld_reduce.relaxed.gpu.global.add.v4.f32 {%r1, %r2, %r3, %r4}, [%a0];
         multimem.ld_reduce.relaxed.gpu.global.and.b32 %r5, [%a0+16];
-        st.global.v4.b32 [%a1], {%r1, %r2, %r3, %r4}; st.global.b32 [%a1+16], %r5; E: ret;";
+        .reg .b8 %c<4>; .reg .b16 %s<2>;
+        multimem.ld_reduce.relaxed.gpu.global.max.v4.e5m2 {%c0, %c1, %c2, %c3}, [%a0+16];
+        multimem.ld_reduce.relaxed.gpu.global.add.acc::f16.v2.e4m3x2 {%s0, %s1}, [%a0+16];
+        st.global.v4.b32 [%a1], {%r1, %r2, %r3, %r4}; st.global.b32 [%a1+16], %r5;
+        st.global.v4.b8 [%a1+20], {%c0, %c1, %c2, %c3}; st.global.v2.b16 [%a1+24], {%s1, %s0}; E: ret;";
     let found = run(&module("", 2, body), &Shape::default(), &[&[0; 32], &[0; 32]]);
     let expected = [2.0f32, 2.0, 3.0, 4.0].map(f32::to_bits);
     assert_eq!(found.words(1, 4), expected);
-    assert_eq!(found.words(1, 5)[4], 0x3C00_3C00);
+    assert_eq!(found.words(1, 7)[4..], [0x3C00_3C00, 0x3C00_3C00, 0x3C00_3C00]);
 }
 
 #[test]

@@ -36,9 +36,8 @@ mod listed {
     pub const ELEMENTS: &str = "elements of a store that are left out, `_`";
     pub const NOT_EXECUTED: &str = "what is not executed";
     pub const SIZES: &str = "a cache policy for more bytes than there are";
-    pub const SIGNED: &str = "`tcgen05.st` of one register of a signed type";
     pub const PEER: &str = "a wait at an mbarrier of `.shared::cluster`";
-    pub const ALL: [&str; 13] = [
+    pub const ALL: [&str; 12] = [
         TWICE,
         OVERLOOKED,
         NO_ADDRESS,
@@ -50,7 +49,6 @@ mod listed {
         ELEMENTS,
         NOT_EXECUTED,
         SIZES,
-        SIGNED,
         PEER,
     ];
 }
@@ -508,9 +506,6 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
         return match () {
             () if waits && mods.contains(&"shared::cluster") => Some(listed::PEER),
             () if mnemonic.starts_with("createpolicy.range") => Some(listed::SIZES),
-            () if mnemonic.starts_with("tcgen05.st") && instruction.ends_with("%sr1") => {
-                Some(listed::SIGNED)
-            }
             () => None,
         };
     };
@@ -591,7 +586,6 @@ const NOT_EXECUTED: &[(&str, &str)] = &[
     ("cp", "out of bounds"),
     ("cp", "im2col::w"),
     ("mbarrier", "second layout"),
-    ("multimem", "no type"),
     ("tcgen05", "exclusive"),
     ("tensormap", ".global_stride"),
 ];

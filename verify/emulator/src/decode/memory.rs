@@ -38,9 +38,14 @@ impl Decoder<'_> {
             (space, _) => space,
         };
         let ty = mods.ty().or_else(|e| {
-            mods.find(|m| matches!(m, "f16x2" | "bf16x2" | "e4m3x4" | "e5m2x4").then_some(()))
-                .map(|()| Scalar::Int(32, false))
-                .ok_or(e)
+            // Numbers that memory need not understand.
+            let bits = mods.find(|m| match m {
+                "e4m3" | "e5m2" => Some(8),
+                "e4m3x2" | "e5m2x2" => Some(16),
+                "f16x2" | "bf16x2" | "e4m3x4" | "e5m2x4" => Some(32),
+                _ => None,
+            });
+            bits.map(|bits| Scalar::Int(bits, false)).ok_or(e)
         })?;
         // How caches treat the access.
         mods.idle(&["ca", "cg", "cs", "lu", "cv", "wb", "wt", "noftz", "unified"]);

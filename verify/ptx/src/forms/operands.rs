@@ -177,7 +177,8 @@ impl Place<'_> {
                 }
                 self.register(pattern, value, *id)
             }
-            _ if lanes == 1 && !matches!(count, Count::Exactly(_)) => {
+            // A vector of one is written as such; what has no `.v2` is none.
+            _ if lanes == 1 && matches!(count, Count::OfModifier) => {
                 self.value(pattern, value, operand)
             }
             _ => wrong(1),
