@@ -158,7 +158,7 @@ fn registers_have_the_width_of_the_type() {
         ("setp.eq.u32 %r1, %r2, %r3;", "`%r1` has 32 bits where a predicate belong"),
         ("selp.b32 %r1, %r2, %r3, %r4;", "`%r4` has 32 bits where a predicate belong"),
         ("mov.b32 %r1, %w1;", "`%w1` has 64 bits where 32 bits belong"),
-        ("mov.b64 %w1, {%r1, %h1};", "a value of `.b64` belongs"),
+        ("mov.b64 %w1, {%r1, %h1};", "`%h1` has 16 bits where 32 bits belong"),
         ("fma.rn.f64 %g1, %g2, %g3, %f1;", "`%f1` has 32 bits where 64 bits belong"),
         ("cvt.u64.u32 %r1, %r2;", "`%r1` has 32 bits where 64 bits or more belong"),
         ("ld.global.u64 %r1, [%a0];", "`%r1` has 32 bits where 64 bits or more belong"),

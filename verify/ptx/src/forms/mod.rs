@@ -15,6 +15,7 @@ mod write;
 use crate::tree::{Body, Instruction, Module, Space};
 use grammar::Table;
 use modifiers::Bound;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -62,15 +63,20 @@ impl<'m> Checker<'m> {
             modifiers::find(table(), opcode, forms, &words)
         });
         let matches = matches.as_ref().map_err(String::clone)?;
-        let mut first = None;
+        // Of several forms that was meant of which most fits.
+        let mut nearest: Option<(usize, String)> = None;
         for (form, bound) in matches {
-            let place = operands::Place { body, spaces: &self.spaces, bound };
-            match place.check(&forms[*form].operands, &instruction.operands) {
-                Ok(()) => return Ok(()),
-                Err(why) => first = first.or(Some(why)),
+            let fitting = Cell::new(0);
+            let place = operands::Place { body, spaces: &self.spaces, bound, fitting };
+            let Err(why) = place.check(&forms[*form].operands, &instruction.operands) else {
+                return Ok(());
+            };
+            let fitting = place.fitting.get();
+            if nearest.as_ref().is_none_or(|(most, _)| fitting > *most) {
+                nearest = Some((fitting, why));
             }
         }
-        Err(first.unwrap_or_default())
+        Err(nearest.map(|(_, why)| why).unwrap_or_default())
     }
 }
 

@@ -6,6 +6,7 @@
 use super::grammar::{Base, Coordinates, Count, Pattern, Value};
 use super::modifiers::Bound;
 use crate::tree::{self, Body, Operand, RegId, Space, Symbol, TypeKind};
+use std::cell::Cell;
 use std::collections::HashMap;
 
 type Result<T = (), E = String> = std::result::Result<T, E>;
@@ -15,6 +16,8 @@ pub(super) struct Place<'a> {
     pub body: &'a Body,
     pub spaces: &'a HashMap<&'a str, Space>,
     pub bound: &'a Bound,
+    /// How many operands, and elements of vectors, have been found to fit.
+    pub fitting: Cell<usize>,
 }
 
 /// What a type asks of a register or a literal.
@@ -70,9 +73,14 @@ impl Place<'_> {
             }
             if let Some(operand) = rest.next() {
                 self.fits(pattern, operand)?;
+                self.one_more_fits();
             }
         }
         Ok(())
+    }
+
+    fn one_more_fits(&self) {
+        self.fitting.set(self.fitting.get() + 1);
     }
 
     fn ty(&self, value: Value) -> &'static str {
@@ -150,15 +158,18 @@ impl Place<'_> {
                         return Err("a vector in a vector".into());
                     }
                     match (width, self.width(part)) {
-                        (Some(first), Some(bits)) if first == bits => {}
-                        (Some(_), Some(_)) => {
-                            return Err("registers of different widths in a vector".into());
+                        (Some(first), Some((_, bits))) if first == bits => {}
+                        (Some(first), Some((name, bits))) => {
+                            return Err(format!(
+                                "`{name}` has {bits} bits where {first} bits belong"
+                            ));
                         }
                         (_, bits) => {
                             self.value(pattern, value, part)?;
-                            width = width.or(bits);
+                            width = width.or(bits.map(|(_, bits)| bits));
                         }
                     }
+                    self.one_more_fits();
                 }
                 Ok(())
             }
@@ -185,10 +196,11 @@ impl Place<'_> {
         }
     }
 
-    fn width(&self, operand: &Operand) -> Option<u16> {
+    fn width(&self, operand: &Operand) -> Option<(&str, u16)> {
         match operand {
             Operand::Register(id) | Operand::Component(id, _) => {
-                Some(self.body.registers[id.0 as usize].ty.bits)
+                let register = &self.body.registers[id.0 as usize];
+                Some((&register.name, register.ty.bits))
             }
             _ => None,
         }
