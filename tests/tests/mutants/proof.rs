@@ -266,7 +266,8 @@ impl Kernel {
 
     fn of_an_mbarrier(&self, at: usize, mutation: Mutation) -> Option<&'static str> {
         let was = &self.instructions[at];
-        let weaker = mutation == Mutation::Relaxed || waits(was) && mutation == Mutation::OfTheCta;
+        let is_for_nothing = waits(was) && was.has("relaxed") && mutation == Mutation::OfTheCta;
+        let weaker = mutation == Mutation::Relaxed || is_for_nothing;
         let is_out = mutation == Mutation::LeftOut && self.waits_for_copies(at);
         if waits(was) && (weaker || is_out) {
             let none = self.none_behind(at, barrier, |i| access(i) && !waits(i));
@@ -279,8 +280,9 @@ impl Kernel {
         }
         if mutation == Mutation::OfTheCta && self.publishes_nothing_at_home(at) {
             return Some(
-                "a relaxed arrival, at a barrier of its own CTA by the branch on the rank; no fence releases, and releasing \
-                 arrivals are at other barriers: it publishes nothing at whatever scope",
+                "a relaxed arrival, at a barrier of its own CTA by the branch on the rank; no fence releases, but for the async \
+                 proxy, for which nobody acquires behind a wait at this barrier, and releasing arrivals are at other barriers: it \
+                 publishes nothing at whatever scope",
             );
         }
         (weaker && self.only_holds_peers(at)).then_some(ONLY_HOLDS)
@@ -333,6 +335,24 @@ impl Kernel {
     pub fn of_one_thread(&self) -> Kernel {
         let others: Vec<_> = self.sides("%tid.x", 0).into_iter().map(|(_, other)| other).collect();
         let code = self.code.clone().without(&others);
+        Kernel { code, instructions: self.instructions.clone(), is_flat: self.is_flat }
+    }
+
+    /// The kernel without the ways that a comparison of two known numbers excludes.
+    pub fn of_known_numbers(&self) -> Kernel {
+        let impossible = |branch: usize| {
+            let guard = self.instructions[branch].guard?;
+            let test = &self.instructions[self.definition(guard.register)?];
+            let is_equal = begins(test, &["setp.eq"]);
+            let [_, left, right] = &test.operands[..] else { return None };
+            let equal = self.number(left)? == self.number(right)?;
+            let (jump, following) = ((branch, self.code.target(branch)?), (branch, branch + 1));
+            let is_known = is_equal || begins(test, &["setp.ne"]);
+            let jumps = (equal == is_equal) != guard.negated;
+            is_known.then_some(if jumps { following } else { jump })
+        };
+        let ways: Vec<_> = self.places(|i| i.opcode() == "bra").filter_map(impossible).collect();
+        let code = self.code.clone().without(&ways);
         Kernel { code, instructions: self.instructions.clone(), is_flat: self.is_flat }
     }
 
@@ -409,8 +429,8 @@ impl Kernel {
         })
     }
 
-    /// A relaxed arrival at a barrier of its own CTA publishes nothing, whatever its scope: no fence releases, and what
-    /// arrives with a release does so at other barriers.
+    /// A relaxed arrival at a barrier of its own CTA publishes nothing, whatever its scope: no fence releases, halves of the one-way
+    /// fence are acquired behind waits at other barriers only, and what arrives with a release does so at other barriers.
     fn publishes_nothing_at_home(&self, at: usize) -> bool {
         let arrives = |i: &Instruction| begins(i, &["mbarrier.arrive"]);
         let was = &self.instructions[at];
@@ -428,10 +448,20 @@ impl Kernel {
             place.is_some_and(|place| place.0 == root && place.1 != offset)
         };
         let releases = |i: &Instruction| {
-            matches!(i.opcode(), "fence" | "membar") && !i.has("proxy") && !init_fence(i)
+            let is_one = matches!(i.opcode(), "fence" | "membar") && !init_fence(i);
+            is_one && !i.has("proxy") && !i.has("acquire")
+        };
+        let acquires_half = |i: &Instruction| begins(i, &["fence.proxy.async::generic.acquire"]);
+        let is_wait = |there: bool| {
+            move |i: &Instruction| {
+                waits(i) && self.at_line(i.line).is_some_and(|wait| is_elsewhere(wait) == there)
+            }
         };
         is_own
             && self.places(releases).next().is_none()
+            && self
+                .places(acquires_half)
+                .all(|half| self.none_before(half, is_wait(true), is_wait(false)))
             && self.places(|i| arrives(i) && !i.has("relaxed")).all(is_elsewhere)
     }
 

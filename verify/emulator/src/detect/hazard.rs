@@ -92,6 +92,15 @@ pub(crate) struct Found {
     pub fix: &'static str,
 }
 
+/// Who uses an mbarrier whose initialisation does not reach it.
+#[derive(Clone, Copy)]
+pub(super) enum BarrierUser {
+    Thread,
+    Async,
+    /// `st.async` and `red.async`, whose proxy the text leaves open.
+    Store,
+}
+
 /// What is missing between two accesses.
 struct Cause {
     rule: &'static str,
@@ -615,6 +624,9 @@ impl Detector {
             });
         let generic =
             |class| matches!(class, Class::Thread | Class::Small | Class::Store | Class::Alloc);
+        // In order for the generic proxy, so that it is the other reading that finds it.
+        let is_by_either = touch.class == Class::Store && knows;
+        let class = if is_by_either { Class::In } else { touch.class };
         let classes = [touch.class, before.class()];
         let cause = if classes.contains(&Class::Constant) {
             cause(
@@ -631,10 +643,9 @@ impl Detector {
             )
         } else if let Space::Tensor(_) = space {
             in_tensor_memory(strand, &conflict, &touch, same)
-        } else if let Some(cause) = self.in_one_way(w, (lane, own), memory, &conflict, touch.class)
-        {
+        } else if let Some(cause) = self.in_one_way(w, (lane, own), memory, &conflict, class) {
             cause
-        } else if !generic(touch.class) && generic(before.class()) && is_ordered {
+        } else if !generic(class) && generic(before.class()) && is_ordered {
             let fix = "each thread that accessed it: fence.proxy.async before the hand-over";
             let rule = if conflict.wrote { "B1" } else { "B2" };
             if strand.is_fenced(before.stamp, own, cells) {
@@ -710,8 +721,15 @@ impl Detector {
             }
         };
         let verb = |write| if write { "written" } else { "read" };
+        let (cause, reading) = match is_by_either {
+            true => (
+                cause.policy(true),
+                "if st.async is of the async proxy, which the text leaves open: ",
+            ),
+            false => (cause, ""),
+        };
         let message = format!(
-            "{at} is {} here and was {} by {}: {}",
+            "{at} is {} here and was {} by {}: {reading}{}",
             verb(touch.write),
             verb(conflict.wrote),
             match same {
@@ -730,21 +748,28 @@ impl Detector {
         place: SharedPlace,
         site: u32,
         init: u32,
-        proxy: bool,
+        user: BarrierUser,
     ) {
         let address = SHARED_BASE + place.offset;
-        let cause = if proxy {
-            cause(
-                "C1",
-                "its initialisation was not made visible to the asynchronous proxy",
-                "mbarrier.init, then fence.mbarrier_init.release.cluster, then the barrier",
-            )
-        } else {
-            cause(
+        let fix = "mbarrier.init, then fence.mbarrier_init.release.cluster, then the barrier";
+        let cause = match user {
+            BarrierUser::Thread => cause(
                 "C1",
                 "its initialisation is not ordered before this use",
                 "put a barrier of all its users behind mbarrier.init and its fence",
+            ),
+            BarrierUser::Async => cause(
+                "C1",
+                "its initialisation was not made visible to the asynchronous proxy",
+                fix,
+            ),
+            BarrierUser::Store => cause(
+                "C1",
+                "its initialisation was not made visible to the asynchronous proxy, by which st.async and red.async may complete: \
+                 the text leaves it open",
+                fix,
             )
+            .policy(true),
         };
         let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
         self.report(w, lane, site, Some(init), (cause, message));

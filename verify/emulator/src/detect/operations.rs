@@ -1,6 +1,7 @@
 //! What asynchronous operations touch: copies, uses of tensor maps, products, and all that reaches tensor memory.
 
 use super::clock::Stamp;
+use super::hazard::BarrierUser;
 use super::shadow::{Cells, Class, Kind, Last};
 use super::viewer::{TENSOR, Viewer};
 use super::{Batch, Detector, Space, Touch};
@@ -23,7 +24,7 @@ impl Detector {
         phase: u64,
     ) {
         let stamp = self.phase_stamp(bar, phase, self.warps[w as usize].cta);
-        self.check_barrier_async(w, lane as u32, bar, site);
+        self.check_barrier_async((w, lane as u32), bar, site, BarrierUser::Async);
         let (place, bytes) = to;
         let touch = Touch { site, write: true, class: Class::In, strong: None, equal: 0 };
         let space = Space::Shared(place.cta);

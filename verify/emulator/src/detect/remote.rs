@@ -1,5 +1,6 @@
-//! Stores of the generic proxy that complete on an mbarrier.
+//! Stores that complete on an mbarrier: by the generic proxy or by the async one, which the text leaves open.
 
+use super::hazard::BarrierUser;
 use super::shadow::Class;
 use super::{Detector, Space, Touch};
 use crate::async_ops::SharedPlace;
@@ -17,7 +18,7 @@ impl Detector {
     ) {
         let by = self.warps[w as usize].cta;
         let stamp = self.phase_stamp(bar, phase, by);
-        self.check_barrier(w, lane as u32, bar, site);
+        self.check_barrier_async((w, lane as u32), bar, site, BarrierUser::Store);
         if reduces {
             return;
         }

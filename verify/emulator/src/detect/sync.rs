@@ -23,6 +23,7 @@
 //! | `fence::after_thread_sync` | later tcgen05 operations come after what was handed over so far |
 
 use super::clock::{Clock, SUBS, Stamp};
+use super::hazard::BarrierUser;
 use super::shadow::Cell;
 use super::sides::{EVERY, NONE};
 use super::strand::{Almost, GLOBAL, MAPS, Published, SHARED};
@@ -746,16 +747,22 @@ impl Detector {
         let own = warp.lane(lane as usize) == init.by.id;
         let now = &warp.of(lane as usize).now;
         if !own && !now.knows(init.by, memory) && !now.c.covers(init.alone) {
-            self.report_barrier(w, lane, place, site, init.site, false);
+            self.report_barrier(w, lane, place, site, init.site, BarrierUser::Thread);
         }
     }
 
-    /// The asynchronous proxy uses it.
-    pub(super) fn check_barrier_async(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
+    /// The asynchronous proxy uses it, or may.
+    pub(super) fn check_barrier_async(
+        &mut self,
+        (w, lane): (u32, u32),
+        place: SharedPlace,
+        site: u32,
+        user: BarrierUser,
+    ) {
         self.check_barrier(w, lane, place, site);
         let barrier = self.barrier(place);
         if let (Some(init), false) = (barrier.init, barrier.fenced) {
-            self.report_barrier(w, lane, place, site, init.site, true);
+            self.report_barrier(w, lane, place, site, init.site, user);
         }
     }
 
@@ -832,7 +839,7 @@ impl Detector {
         site: u32,
     ) -> Option<Stamp> {
         for &bar in bars {
-            self.check_barrier_async(w, lane as u32, bar, site);
+            self.check_barrier_async((w, lane as u32), bar, site, BarrierUser::Async);
         }
         let stamp = self.end_batch(w, lane as u32, Batch::Mma)?;
         let warp = &mut self.warps[w as usize];

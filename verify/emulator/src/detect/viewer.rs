@@ -97,20 +97,17 @@ impl<'a> Viewer<'a> {
     fn judge(&self, before: &Entry, class: Class) -> bool {
         let stamp = before.stamp;
         let now = &self.strand.now;
-        let own = stamp.id == self.unit * SUBS + 1 + self.lane;
         match (self.touch.class, class) {
             // Constant data is not written.
             (Class::Constant, _) | (_, Class::Constant) => false,
             // The proxy of tensor maps after generic: released to it, and acquired.
             (Class::Map, Class::Thread) => self.strand.maps.covers(stamp),
-            // Generic after generic: causality, or program order.
-            (
-                Class::Thread | Class::Small | Class::Store | Class::Alloc,
-                Class::Thread | Class::Alloc,
-            ) => own || now.knows(stamp, self.memory),
-            // Generic after asynchronous: completion implies the proxy fence.
-            (Class::Thread | Class::Small | Class::Store | Class::Alloc, _) => {
-                now.knows(stamp, self.memory)
+            (Class::Thread | Class::Small | Class::Alloc, _) => {
+                self.follows_as_generic(before, class)
+            }
+            // The text leaves open which proxy stores it: it has to be right in both.
+            (Class::Store, _) => {
+                self.follows_as_generic(before, class) && self.follows_as_async(before, class)
             }
             // Tensor memory: complete, and behind the fence; pipelined pairs need neither.
             (Class::Mma | Class::Ld | Class::St, Class::Mma | Class::Ld | Class::St)
@@ -120,15 +117,36 @@ impl<'a> Viewer<'a> {
             }
             (Class::Dealloc, _) => now.d.covers(stamp) || now.c.covers(stamp),
             (_, Class::Dealloc) => true,
-            // Asynchronous after generic: causality through a proxy fence.
-            (_, Class::Thread | Class::Small | Class::Store | Class::Alloc) => match self.memory {
+            _ => self.follows_as_async(before, class),
+        }
+    }
+
+    fn is_own(&self, stamp: Stamp) -> bool {
+        stamp.id == self.unit * SUBS + 1 + self.lane
+    }
+
+    /// Whether an access through the generic proxy may come now: causality or program order; and completion of what was
+    /// asynchronous implies the proxy fence.
+    fn follows_as_generic(&self, before: &Entry, class: Class) -> bool {
+        let is_in_order =
+            matches!(class, Class::Thread | Class::Alloc) && self.is_own(before.stamp);
+        is_in_order || self.strand.now.knows(before.stamp, self.memory)
+    }
+
+    /// Whether an access through the async proxy may come now.
+    fn follows_as_async(&self, before: &Entry, class: Class) -> bool {
+        let (stamp, own) = (before.stamp, self.is_own(before.stamp));
+        let now = &self.strand.now;
+        match class {
+            // After generic: causality through a proxy fence.
+            Class::Thread | Class::Small | Class::Store | Class::Alloc => match self.memory {
                 Some(memory) => self.follows_ordinary(before, own, memory),
                 None => self.strand.is_fenced(stamp, own, GLOBAL),
             },
-            // Asynchronous after asynchronous: observed completion, and of another CTA's a proxy fence in this one. A copy
-            // over a copy needs its completion only, however that became known.
-            (new, _) => {
-                let is_copies = (new, class) == (Class::In, Class::In);
+            // After asynchronous: observed completion, and of another CTA's a proxy fence in this one. A copy over a copy needs
+            // its completion only, however that became known.
+            _ => {
+                let is_copies = (self.touch.class, class) == (Class::In, Class::In);
                 let is_known = now.knows(stamp, self.memory)
                     || is_copies && now.d.covers(stamp)
                     || self.is_known_to_async(stamp);
