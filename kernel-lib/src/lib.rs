@@ -105,6 +105,7 @@ pub mod previous;
 pub mod print;
 pub mod protocol;
 pub mod ptx;
+pub mod raster;
 pub mod relay;
 pub mod same;
 pub mod scope;

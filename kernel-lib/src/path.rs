@@ -192,6 +192,22 @@ macro_rules! ways {
 }
 ways! { ByThreads ByBulk ByMma ByPairMma ByWgmma }
 
+/// Of a region that several drain, each in its way, holds what holds for all of them.
+macro_rules! several_ways {
+    ($($way:ident)*) => {
+        impl<$($way: Way),*> sealed::Way for ($($way,)*) {}
+        #[diagnostic::do_not_recommend]
+        impl<$($way: Way),*> Way for ($($way,)*) {}
+        #[diagnostic::do_not_recommend]
+        impl<Of: $(HandsOnTo<$way> +)* State, $($way: Way),*> HandsOnTo<($($way,)*)> for Of {}
+        #[diagnostic::do_not_recommend]
+        impl<Of: $(ThreadsReadWhereDrained<$way> +)* State, $($way: Way),*> ThreadsReadWhereDrained<($($way,)*)> for Of {}
+    };
+}
+several_ways! { A B }
+several_ways! { A B C }
+several_ways! { A B C D }
+
 /// The phase that fills the region has been observed by a wait that succeeded.
 #[diagnostic::on_unimplemented(
     message = "`try_wait` may have returned false: the region is `{Self}`",

@@ -9,6 +9,10 @@
 //!
 //! Threads fill a stage by ordinary stores (`fill`) or by `cp.async` (`copy`, `wait_copies`).
 //!
+//! Several sets may drain one ring: `Stages<4, D, ByBulk, (ByWgmma, ByWgmma)>` hands each stage to both, which may drain it in different
+//! ways, each at its own pace; it is empty when all have handed it back. [`StagesPart::split_among`] gives an end to each, and a set that never
+//! drains stops the ring.
+//!
 //! A [`Slot`] is one stage while one side holds it. Its state says what was done to it, and every method says
 //! in a bound what must have been done before ([`crate::path`]):
 //!
@@ -71,7 +75,7 @@ pub use slot::{HeldStage, Loaded, Slot};
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;
 
-/// A ring of `N` stages of `D`, filled by `F` and drained by `R`: a field of a layout.
+/// A ring of `N` stages of `D`, filled by `F` and drained by `R`, or by each of several: a field of a layout.
 pub struct Stages<const N: u32, D, F = ByBulk, R = ByMma>(PhantomData<(D, F, R)>);
 
 /// What the types of a ring say; implemented by [`Stages`] alone.
@@ -121,6 +125,53 @@ pub trait Drain: Way {
     #[doc(hidden)]
     type Refill<F: Fill>: Way;
 }
+
+/// A ring as one of the sets that drain it sees it, which drains it `By`.
+pub struct Share<R, By>(PhantomData<(R, By)>);
+
+impl<R, By> sealed::Sealed for Share<R, By> {}
+impl<R: Ring, By: Drain> Ring for Share<R, By> {
+    type Data = R::Data;
+    type Fill = R::Fill;
+    type Drain = By;
+    const STAGES: u32 = R::STAGES;
+    const PEERS: u32 = R::PEERS;
+    const STRIDE: u32 = R::STRIDE;
+}
+
+/// A way to drain a ring that one set has to itself.
+#[diagnostic::on_unimplemented(
+    message = "several sets drain this ring, `{Self}`, and each has an end of its own",
+    label = "one end for several sets",
+    note = "rules C3 and C9: a stage comes back when every set has handed it back, and each keeps the parity of the phases that it waits for \
+            (PTX ISA 9.7.13.15)",
+    note = "write `let (mut filling, (mut one, mut other)) = ring.split_among();`, and move each end into its role"
+)]
+pub trait DrainsAlone: Drain {}
+#[diagnostic::do_not_recommend]
+impl DrainsAlone for ByThreads {}
+#[diagnostic::do_not_recommend]
+impl DrainsAlone for ByMma {}
+#[diagnostic::do_not_recommend]
+impl DrainsAlone for ByPairMma {}
+#[diagnostic::do_not_recommend]
+impl DrainsAlone for ByWgmma {}
+
+/// Several sets drain each stage, each as if it were alone; together they make one phase of the empty barrier.
+macro_rules! drained_by_several {
+    ($($way:ident)*) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($way: CompletesHere),*> Drain for ($($way,)*) {
+            const ASYNCHRONOUS: bool = false $(|| $way::ASYNCHRONOUS)*;
+            const GENERIC: bool = false $(|| $way::GENERIC)*;
+            const ARRIVALS: u32 = 0 $(+ $way::ARRIVALS)*;
+            type Refill<Next: Fill> = Next;
+        }
+    };
+}
+drained_by_several! { A B }
+drained_by_several! { A B C }
+drained_by_several! { A B C D }
 
 /// A way to drain a stage that is filled when a barrier of this CTA says so.
 #[diagnostic::on_unimplemented(

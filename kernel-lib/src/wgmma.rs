@@ -131,7 +131,7 @@ pub type UnderWay<'k, I, D, S, Flight, RingTag, R, RS> =
     (Product<D, S, Issued, Opened<I, Flight>>, Slot<'k, RingTag, R, RS, ReadByWgmma>);
 
 /// The kind of the instructions that multiply the tiles of a stage of the ring `R` into the registers `D`.
-type KindOf<R, D> = <<R as Ring>::Data as Multiplies<D>>::Kind;
+type KindOf<R, D> = <<R as Ring>::Data as MultipliesRows<D>>::Kind;
 
 /// What a register of a product holds: one sum in f32 or i32, or two neighbours in f16.
 pub trait Sums: Copy + sums::Sealed {
@@ -249,7 +249,7 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn mma_async<'k, T, O, RS>(
-        mut self, // E1, E2: the instructions have the registers; go on with the product that this returns
+        self, // E1, E2: the instructions have the registers; go on with the product that this returns
         warpgroup: &mut T,
         stage: O,
     ) -> UnderWay<'k, KindOf<O::Ring, D>, D, S, Flight, O::Tag, O::Ring, RS>
@@ -261,13 +261,41 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         Flight: Continues<KindOf<O::Ring, D>>,
         RS: Set,
     {
+        self.mma_async_rows::<0, T, O, RS>(warpgroup, stage)
+    }
+
+    /// As [`mma_async`](Self::mma_async), with 64 of A's rows, which has more: those from 64 · `PART` on. So warpgroups that drain one ring
+    /// multiply different rows of A's tile by the same tile of B.
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn mma_async_rows<'k, const PART: u32, T, O, RS>(
+        mut self, // E1, E2: the instructions have the registers; go on with the product that this returns
+        warpgroup: &mut T,
+        stage: O,
+    ) -> UnderWay<'k, KindOf<O::Ring, D>, D, S, Flight, O::Tag, O::Ring, RS>
+    where
+        O: HeldStage<'k, Set = RS, State: ReadableByWgmma>,
+        O::Ring: Ring<Drain: DrainsLike<ByWgmma>, Data: MultipliesRows<D>>,
+        T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
+        State: FencedForWgmma,
+        Flight: Continues<KindOf<O::Ring, D>>,
+        RS: Set,
+    {
+        const {
+            require(
+                PART < <<O::Ring as Ring>::Data as MultipliesRows<D>>::PARTS,
+                "rule D14: `PART` counts the 64 rows of A that the warpgroup multiplies, and the tile has no such rows: write less than its \
+                 rows / 64",
+            )
+        };
         let _ = warpgroup;
         let stage = stage.slot();
         // SAFETY: all threads of the warpgroup are here (I1, I2); the stage was acquired and its contents are the async proxy's or
         // fenced for it (I13, I17); the registers are the instructions' since the fence (I14, I20). The stage goes back behind the
-        // wait that covers the group, or not at all (I18).
-        self.values =
-            unsafe { <O::Ring as Ring>::Data::issue(self.values, stage.data(), self.started) };
+        // wait that covers the group, or not at all (I18). `PART` is one of the tile's, which is checked above.
+        self.values = unsafe {
+            <O::Ring as Ring>::Data::issue::<PART>(self.values, stage.data(), self.started)
+        };
         self.started = true;
         // SAFETY: just issued, into these registers (I14).
         (self.become_state(|flight| unsafe { flight.open() }), stage.become_state())
@@ -389,10 +417,10 @@ factors! {
     e5m2, e5m2: E5m2E5m2;
 }
 
-/// A pair of K-major tiles whose product fits the registers `D`.
+/// A pair of K-major tiles, of which A has as many times 64 rows as one likes, whose product fits the registers `D`.
 ///
 /// # Safety
-/// `issue` reads the two tiles at their places, nothing else.
+/// `issue` reads 64 rows of the one tile and the other at their places, nothing else.
 #[diagnostic::on_unimplemented(
     message = "the product of `{Self}` does not fit the registers `{D}`",
     label = "shapes or types do not fit",
@@ -401,16 +429,34 @@ factors! {
             e5m2 also into `[f16x2; N / 4]` (PTX ISA 9.7.15.2)",
     note = "make the stage `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`"
 )]
-pub unsafe trait Multiplies<D> {
+pub unsafe trait MultipliesRows<D> {
     /// The kind of the instructions.
     #[doc(hidden)]
     type Kind: Kind;
+    /// How many times 64 rows A has.
+    #[doc(hidden)]
+    const PARTS: u32;
     /// # Safety
     /// 1. All threads of a warpgroup call it, with registers that are the instructions' since a fence, for a stage whose
     ///    contents the async proxy may read until a wait covers the group.
+    /// 2. `PART` is less than `PARTS`.
     #[doc(hidden)]
-    unsafe fn issue(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D;
+    unsafe fn issue<const PART: u32>(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D;
 }
+
+/// A pair of K-major tiles, of which A has the 64 rows of one instruction, whose product fits the registers `D`.
+#[diagnostic::on_unimplemented(
+    message = "the product of `{Self}` does not fit the registers `{D}`",
+    label = "shapes or types do not fit",
+    note = "rule D14: a warpgroup multiplies a 64 × K tile by an N × K tile of the same type: bf16, f16 or f32 (as tf32) into \
+            `[f32; N / 2]`; e4m3 and e5m2 too, also one by the other; u8 and i8, also one by the other, into `[i32; N / 2]`; f16, e4m3 and \
+            e5m2 also into `[f16x2; N / 4]` (PTX ISA 9.7.15.2)",
+    note = "make the stage `(Tile<bf16, 64, K>, Tile<bf16, N, K>)`; of a tile of more rows `mma_async_rows` takes 64"
+)]
+pub trait Multiplies<D>: MultipliesRows<D> {}
+
+/// Rows of A that one instruction multiplies.
+const ROWS: usize = 64;
 
 /// Bytes of K that one instruction takes from each row: 16 elements of two bytes, 8 of four, 32 of one.
 const K_BYTES: u32 = 32;
@@ -430,20 +476,28 @@ macro_rules! loaded_for_all {
     ($(($a:ty, $b:ty) $($ctas:ident)*;)*) => {$(
         // SAFETY: the tiles themselves.
         #[diagnostic::do_not_recommend]
-        unsafe impl<E: Element, F: Element, D, const M: usize, const N: usize, const K: usize, $(const $ctas: u32),*> Multiplies<D>
+        unsafe impl<E: Element, F: Element, D, const M: usize, const N: usize, const K: usize, $(const $ctas: u32),*> MultipliesRows<D>
+            for ($a, $b)
+        where
+            (Tile<E, M, K>, Tile<F, N, K>): MultipliesRows<D>,
+        {
+            type Kind = <(Tile<E, M, K>, Tile<F, N, K>) as MultipliesRows<D>>::Kind;
+            const PARTS: u32 = <(Tile<E, M, K>, Tile<F, N, K>) as MultipliesRows<D>>::PARTS;
+
+            #[inline(always)]
+            unsafe fn issue<const PART: u32>(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    <(Tile<E, M, K>, Tile<F, N, K>) as MultipliesRows<D>>::issue::<PART>(registers, stage, accumulate)
+                }
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<E: Element, F: Element, D, const M: usize, const N: usize, const K: usize, $(const $ctas: u32),*> Multiplies<D>
             for ($a, $b)
         where
             (Tile<E, M, K>, Tile<F, N, K>): Multiplies<D>,
         {
-            type Kind = <(Tile<E, M, K>, Tile<F, N, K>) as Multiplies<D>>::Kind;
-
-            #[inline(always)]
-            unsafe fn issue(registers: D, stage: Addr<SharedCta>, accumulate: bool) -> D {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    <(Tile<E, M, K>, Tile<F, N, K>) as Multiplies<D>>::issue(registers, stage, accumulate)
-                }
-            }
         }
     )*};
 }
@@ -469,31 +523,51 @@ fn step_of(rows: usize, step: u32) -> u64 {
     ((step / steps * (rows * PANEL_ROW_BYTES) as u32 + step % steps * K_BYTES) >> 4) as u64
 }
 
-// SAFETY: the descriptors name the two tiles, step by step.
-unsafe impl<E: Times<F>, F: Element, V: Sums, const N: usize, const K: usize, const L: usize>
-    Multiplies<[V; L]> for (Tile<E, 64, K>, Tile<F, N, K>)
+// SAFETY: the descriptors name the rows of the one tile and the other tile, step by step.
+#[diagnostic::do_not_recommend]
+unsafe impl<
+    E: Times<F>,
+    F: Element,
+    V: Sums,
+    const M: usize,
+    const N: usize,
+    const K: usize,
+    const L: usize,
+> MultipliesRows<[V; L]> for (Tile<E, M, K>, Tile<F, N, K>)
 where
     [V; L]: Accumulator<E::Pair>,
 {
     type Kind = InShared<E::Pair>;
+    const PARTS: u32 = {
+        require(
+            M.is_multiple_of(ROWS),
+            "rule D14: a warpgroup multiplies 64 rows of A: give its tile a multiple of that",
+        );
+        (M / ROWS) as u32
+    };
 
     #[inline(always)]
-    unsafe fn issue(mut registers: [V; L], stage: Addr<SharedCta>, accumulate: bool) -> [V; L] {
+    unsafe fn issue<const PART: u32>(
+        mut registers: [V; L],
+        stage: Addr<SharedCta>,
+        accumulate: bool,
+    ) -> [V; L] {
         const { registers_of(L, V::COUNT, N) };
-        let a = descriptor(stage);
+        let a = descriptor(stage.offset(PART * (ROWS * PANEL_ROW_BYTES) as u32));
         let b = descriptor(
             stage.offset(
-                <Tile<E, 64, K> as StageData>::BYTES
+                <Tile<E, M, K> as StageData>::BYTES
                     .next_multiple_of(<Tile<F, N, K> as StageData>::ALIGN),
             ),
         );
         let mut step = 0;
         while step < const { steps_of::<E>(K) as u32 } {
-            // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not overflow.
+            // SAFETY: the caller's promise; the rows of a part follow those of the one before in each panel; both tiles lie in the
+            // first 256 KiB, so the address field does not overflow.
             registers = unsafe {
                 ptx::wgmma::mma_async::<E::Pair, [V; L]>(
                     registers,
-                    a + step_of(64, step),
+                    a + step_of(M, step),
                     b + step_of(N, step),
                     accumulate || step > 0,
                 )
@@ -502,6 +576,13 @@ where
         }
         registers
     }
+}
+#[diagnostic::do_not_recommend]
+impl<E: Times<F>, F: Element, V: Sums, const N: usize, const K: usize, const L: usize>
+    Multiplies<[V; L]> for (Tile<E, ROWS, K>, Tile<F, N, K>)
+where
+    [V; L]: Accumulator<E::Pair>,
+{
 }
 
 /// Instructions for `columns` columns of K.
@@ -527,7 +608,29 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
         const {
             require(
                 2 * L * V::COUNT == N,
-                "rule D14: the staging buffer has the shape of the product, 64 × N: make it `Tile<_, 64, N>`",
+                "rule D14: the staging buffer has the shape of the product, 64 × N: make it `Tile<_, 64, N>`, or write a part of the product \
+                 with `put_columns`",
+            )
+        };
+        self.put_columns::<0, T, V, L>(warpgroup, product, convert);
+    }
+
+    /// As [`put_product`](Self::put_product), of a product that has more columns than the buffer: as many of them, from column `FIRST` on.
+    #[inline(always)]
+    pub fn put_columns<const FIRST: usize, T, V: Sums, const L: usize>(
+        &mut self,
+        warpgroup: &mut T,
+        product: &Product<[V; L], S>,
+        convert: impl Fn(V::Element) -> E,
+    ) where
+        [V; L]: Registers,
+        T: SameSet<S> + WholeWarpgroup,
+        State: Writable + SourceFree,
+    {
+        const {
+            require(
+                FIRST.is_multiple_of(8) && FIRST + N <= 2 * L * V::COUNT,
+                "rule D14: the columns from `FIRST` on that fill the staging buffer are the product's, and `FIRST` is a multiple of 8",
             )
         };
         let rank = warpgroup.rank();
@@ -535,7 +638,11 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
         let col = 2 * (rank % 4);
         let base = self.base();
         for_each(product.values(), |i, value| {
-            let (row, col) = (row + 8 * (i / 2 % 2), col + 8 * (i / 4) + i % 2);
+            let first = 8 * (i / 4);
+            if first < FIRST as u32 || first >= (FIRST + N) as u32 {
+                return;
+            }
+            let (row, col) = (row + 8 * (i / 2 % 2), col + first - FIRST as u32 + i % 2);
             let at = base.offset(Tile::<E, 64, N>::offset(row, col));
             // SAFETY: inside the tile, and this thread's own (I16), of a buffer that no copy reads (I14, I18).
             unsafe { write(at, convert(value)) };

@@ -94,12 +94,14 @@ fn pairs_are_taken_over() {
 
 /// A product in registers under every seed, each in less than two seconds.
 fn product_in_registers(shape: gemm_hopper::Shape, ctas: u32) {
-    under_all_seeds(&gemm_hopper::KERNELS, |device, module, seed| {
-        let outcome = gemm_hopper::run(device, module, shape, ctas, seed)?;
-        let elapsed = outcome.launch.elapsed;
-        assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
-        Ok(outcome)
-    });
+    for tiles in [gemm_hopper::Tiles::Narrow, gemm_hopper::Tiles::Cooperative] {
+        under_all_seeds(&gemm_hopper::KERNELS, |device, module, seed| {
+            let outcome = gemm_hopper::run(device, module, tiles, shape, ctas, seed)?;
+            let elapsed = outcome.launch.elapsed;
+            assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
+            Ok(outcome)
+        });
+    }
 }
 
 #[test]
@@ -114,7 +116,10 @@ fn one_cta_walks_over_ragged_tiles_in_registers() {
 
 #[test]
 fn products_in_registers_have_no_hazards() {
-    for (m, n, k, ctas) in [(256, 256, 512, 2), (150, 257, 65, 1)] {
+    use gemm_hopper::Tiles::{Cooperative, Narrow};
+    let narrow = [(Narrow, 256, 256, 512, 2), (Narrow, 150, 257, 65, 1)];
+    let cooperative = [(Cooperative, 256, 256, 512, 2), (Cooperative, 150, 257, 65, 1)];
+    for (tiles, m, n, k, ctas) in narrow.into_iter().chain(cooperative) {
         for binary in gemm_hopper::KERNELS.binaries {
             let mut options = EmulatorOptions::default().with_arch(binary.arch);
             options.machine.unchecked = false;
@@ -124,7 +129,7 @@ fn products_in_registers_have_no_hazards() {
             for seed in 0..20 {
                 device.set_seed(seed);
                 let shape = gemm_hopper::Shape { m, n, k };
-                let outcome = gemm_hopper::run(&device, &module, shape, ctas, seed);
+                let outcome = gemm_hopper::run(&device, &module, tiles, shape, ctas, seed);
                 let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
                 assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
             }

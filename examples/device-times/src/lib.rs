@@ -140,7 +140,10 @@ fn copy(device: &Device, size: Size) -> Result<Timed, Box<dyn std::error::Error>
 fn product(device: &Device, size: Size) -> Result<Timed, Box<dyn std::error::Error>> {
     let module = device.load(&gemm_hopper::KERNELS)?;
     let small = gemm_hopper::Shape { m: 65, n: 127, k: 66 };
-    right("gemm-hopper", &gemm_hopper::run(device, &module, small, 2, 1)?)?;
+    right(
+        "gemm-hopper",
+        &gemm_hopper::run(device, &module, gemm_hopper::Tiles::Narrow, small, 2, 1)?,
+    )?;
 
     let stream = device.stream()?;
     let (m, n, k) = size.product;

@@ -4,8 +4,9 @@
 
 use baton::float::bf16;
 use baton_host::{Buffer, Device, Error, Image, Matrix, Module};
+use clap::ValueEnum;
 use example_common::{Numbers, Outcome, Verdict};
-use gemm_hopper_kernel::{TILE_K, TILE_M, TILE_N};
+use gemm_hopper_kernel::{TILE_K, TILE_M, TILE_N, cooperative};
 
 /// The kernel, compiled by the build script.
 pub static KERNELS: Image = baton_host::image!("gemm_hopper_kernel");
@@ -26,10 +27,20 @@ fn stride(columns: usize, size: usize) -> usize {
     columns.next_multiple_of(16 / size)
 }
 
+/// Which kernel multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Tiles {
+    /// 64 × 128 of C at a time, by one warpgroup.
+    Narrow,
+    /// 128 × 256 of C at a time, by two warpgroups that drain one ring.
+    Cooperative,
+}
+
 /// Multiplies two matrices of this shape on `ctas` CTAs.
 pub fn run(
     device: &Device,
     module: &Module,
+    tiles: Tiles,
     shape: Shape,
     ctas: u32,
     seed: u64,
@@ -54,15 +65,34 @@ pub fn run(
     let c_pitch = stride(n, 4);
     let mut c = Buffer::<f32>::poisoned(device, m * c_pitch)?;
 
-    let call = gemm_hopper_kernel::gemm(
-        a_buffer.tensor_map(Matrix::new(m as u64, k as u64).with_pitch(pitch as u64))?,
-        b_buffer.tensor_map(Matrix::new(n as u64, k as u64).with_pitch(pitch as u64))?,
-        c.tensor_map_mut(Matrix::new(m as u64, n as u64).with_pitch(c_pitch as u64))?,
-        m.div_ceil(TILE_M) as u32,
-        n.div_ceil(TILE_N) as u32,
-        k.div_ceil(TILE_K) as u32,
-    );
-    let launch = device.launch(module, ctas, call)?;
+    let factor = |rows: usize| Matrix::new(rows as u64, k as u64).with_pitch(pitch as u64);
+    let product = Matrix::new(m as u64, n as u64).with_pitch(c_pitch as u64);
+    let tiles_of = |extent: usize, tile: usize| extent.div_ceil(tile) as u32;
+    let steps = tiles_of(k, TILE_K);
+    let launch = match tiles {
+        Tiles::Narrow => {
+            let call = gemm_hopper_kernel::gemm(
+                a_buffer.tensor_map(factor(m))?,
+                b_buffer.tensor_map(factor(n))?,
+                c.tensor_map_mut(product)?,
+                tiles_of(m, TILE_M),
+                tiles_of(n, TILE_N),
+                steps,
+            );
+            device.launch(module, ctas, call)?
+        }
+        Tiles::Cooperative => {
+            let call = cooperative::gemm_cooperative(
+                a_buffer.tensor_map(factor(m))?,
+                b_buffer.tensor_map(factor(n))?,
+                c.tensor_map_mut(product)?,
+                tiles_of(m, cooperative::TILE_M),
+                tiles_of(n, cooperative::TILE_N),
+                steps,
+            );
+            device.launch(module, ctas, call)?
+        }
+    };
 
     let found: Vec<f32> = c.to_vec()?.chunks(c_pitch).flat_map(|row| row[..n].to_vec()).collect();
     let mut expected = Vec::with_capacity(m * n);

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use example_common::{Options, Report, while_waiting};
-use gemm_hopper::{KERNELS, Shape, run};
+use gemm_hopper::{KERNELS, Shape, Tiles, run};
 
 /// C = A · Bᵀ on Hopper's tensor cores: A is M × K, B is N × K, both bf16
 ///
-/// Sizes need not be multiples of the tile (64 × 128 × 64).
+/// Sizes need not be multiples of the tile (64 × 128 × 64, or 128 × 256 × 64).
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Rows of A and of C
@@ -28,6 +28,10 @@ struct Arguments {
     #[arg(long, default_value_t = 132, value_parser = clap::value_parser!(u32).range(1..))]
     ctas: u32,
 
+    /// Which kernel multiplies
+    #[arg(long, value_enum, default_value_t = Tiles::Narrow)]
+    tiles: Tiles,
+
     #[command(flatten)]
     options: Options,
 }
@@ -38,12 +42,16 @@ fn main() -> ExitCode {
 }
 
 fn multiply(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let Arguments { m, n, k, ctas, options } = arguments;
+    let Arguments { m, n, k, ctas, tiles, options } = arguments;
     let (device, module) = options.open(&KERNELS)?;
     let shape = Shape { m: *m as usize, n: *n as usize, k: *k as usize };
-    let run = || run(&device, &module, shape, *ctas, options.seed);
+    let run = || run(&device, &module, *tiles, shape, *ctas, options.seed);
     let outcome = while_waiting("running the kernel", run)?;
-    let mut report = Report::new(&device, &module, "gemm");
+    let kernel = match tiles {
+        Tiles::Narrow => "gemm",
+        Tiles::Cooperative => "gemm_cooperative",
+    };
+    let mut report = Report::new(&device, &module, kernel);
     report.row("product", format!("{m} x {n}, sums of {k}"), format!("{m}x{n}x{k}"));
     Ok(report.conclude(&outcome))
 }

@@ -10,13 +10,14 @@ use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::scope::Cta as CtaScope;
 use crate::sem::Acquire;
-use crate::tile::Elements;
+use crate::tile::{Elements, StageData};
 use crate::token::{
     Brand, Marks, RoleReturn, SameSet, Set, SingleThread, StaysWithItsThreads, sealed,
 };
 
 use super::{
-    CompletesHere, Drain, DrainsLike, Fill, MBARRIER, Ring, RingOf, Slot, wait_phase, wait_phase_of,
+    CompletesHere, Drain, DrainsAlone, DrainsLike, Fill, MBARRIER, Ring, RingOf, Share, Slot,
+    Stages, wait_phase, wait_phase_of,
 };
 
 /// A ring that has been claimed and not yet split into its ends.
@@ -40,27 +41,47 @@ impl<'k, Tag, R: Ring> StagesPart<'k, Tag, R> {
         self, // C2: a ring is split once, so each end exists once for each thread; hand the ends to their roles
     ) -> (Producer<'k, Tag, R, P, N>, Consumer<'k, Tag, R, C, N>)
     where
-        R: RingOf<N>,
+        R: RingOf<N> + Ring<Drain: DrainsAlone>,
         Tag: crate::layout::Tag,
     {
         ptx::mark::end::<Tag, P, 0>();
         ptx::mark::end::<Tag, C, 1>();
-        (
-            Producer {
-                base: self.base,
-                cursor: Cursor::start(),
-                brand: PhantomData,
-                field: PhantomData,
-            },
-            Consumer {
-                base: self.base,
-                cursor: Cursor::start(),
-                brand: PhantomData,
-                field: PhantomData,
-            },
-        )
+        (Producer::of(self.base), Consumer::of(self.base))
     }
 }
+
+/// One end for each of the sets that drain a ring.
+macro_rules! split_among {
+    ($all:ty: $($way:ident $set:ident $end:literal)*) => {
+        impl<'k, Tag, const N: u32, Data, F, $($way),*> StagesPart<'k, Tag, Stages<N, Data, F, $all>>
+        where
+            Data: StageData,
+            F: Fill,
+            $($way: CompletesHere,)*
+        {
+            /// The end that fills, and one for each set that drains, in the order of the field's type. Which set of threads holds an end
+            /// follows from its first use. A stage comes back when all of them have handed it back.
+            #[inline(always)]
+            #[allow(clippy::type_complexity)]
+            pub fn split_among<P: Set, $($set: Set),*>(
+                self, // C2: a ring is split once, so each end exists once for each thread; hand the ends to their roles
+            ) -> (
+                Producer<'k, Tag, Stages<N, Data, F, $all>, P, N>,
+                ($(Consumer<'k, Tag, Share<Stages<N, Data, F, $all>, $way>, $set, N>,)*),
+            )
+            where
+                Tag: crate::layout::Tag,
+            {
+                ptx::mark::end::<Tag, P, 0>();
+                $(ptx::mark::end::<Tag, $set, $end>();)*
+                (Producer::of(self.base), ($(Consumer::<_, _, $set, N>::of(self.base),)*))
+            }
+        }
+    };
+}
+split_among! { (A, B): A SetA 1 B SetB 2 }
+split_among! { (A, B, C): A SetA 1 B SetB 2 C SetC 3 }
+split_among! { (A, B, C, D): A SetA 1 B SetB 2 C SetC 3 D SetD 4 }
 
 /// A ring that was split. Nothing implements it: it is here for what the compiler says where stages are taken from the ring itself.
 #[diagnostic::on_unimplemented(
@@ -112,6 +133,11 @@ pub struct Consumer<'k, Tag, R, S, const N: u32> {
 }
 
 impl<'k, Tag, R: Ring, S: Set, const N: u32> Producer<'k, Tag, R, S, N> {
+    #[inline(always)]
+    fn of(base: Addr<SharedCta>) -> Self {
+        Producer { base, cursor: Cursor::start(), brand: PhantomData, field: PhantomData }
+    }
+
     /// Waits until the next stage has been handed back, and takes it.
     ///
     /// # PTX
@@ -187,6 +213,11 @@ impl<Tag, R: Ring, S: Set, const N: u32> Producer<'_, Tag, R, S, N> {
 }
 
 impl<'k, Tag, R: Ring, S: Set, const N: u32> Consumer<'k, Tag, R, S, N> {
+    #[inline(always)]
+    fn of(base: Addr<SharedCta>) -> Self {
+        Consumer { base, cursor: Cursor::start(), brand: PhantomData, field: PhantomData }
+    }
+
     /// Waits until the next stage has been filled, and takes it. Each thread of the set waits itself.
     ///
     /// # PTX

@@ -71,7 +71,20 @@ pub fn all() -> Vec<Subject> {
         Subject::new("gemm", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
             // Two tiles on one CTA: every stage of the ring twice, and a single step.
             let (m, n, k) = [(100, 70, 448), (128, 128, 40)][seed as usize % 2];
-            gemm_hopper::run(device, module, gemm_hopper::Shape { m, n, k }, 1, 1)
+            gemm_hopper::run(
+                device,
+                module,
+                gemm_hopper::Tiles::Narrow,
+                gemm_hopper::Shape { m, n, k },
+                1,
+                1,
+            )
+        }),
+        Subject::new("gemm_cooperative", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
+            // One tile, whose steps fill the ring and one stage more.
+            let (m, n, k) = [(100, 140, 264), (128, 256, 40)][seed as usize % 2];
+            let shape = gemm_hopper::Shape { m, n, k };
+            gemm_hopper::run(device, module, gemm_hopper::Tiles::Cooperative, shape, 1, 1)
         }),
         Subject::new("tiles", &takeover::KERNELS, SHORT, |device, module, seed| {
             takeover::run(device, module, 2000, 25, seed).map(|taken| taken.outcome)

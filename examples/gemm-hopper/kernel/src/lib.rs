@@ -9,6 +9,8 @@
 //! ```
 #![no_std]
 
+pub mod cooperative;
+
 use baton::global::Store;
 use baton::prelude::*;
 use baton::wgmma::Product;

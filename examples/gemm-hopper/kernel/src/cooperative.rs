@@ -1,0 +1,130 @@
+//! The same product in tiles of 128 × 256: two warpgroups drain one ring together.
+//!
+//! A stage holds 128 rows of A and 256 of B, and each warpgroup multiplies 64 of the former by all of the latter. So a byte that is loaded
+//! serves twice the instructions that it serves in tiles of 64 × 128. Stages come back when both have handed them back; neither waits for
+//! the other.
+//!
+//! ```text
+//!                ┌──▶ wgmma, rows 0 to 63 ───upper──▶ bulk stores
+//!   copies ──ab──┤
+//!                └──▶ wgmma, rows 64 to 127 ─lower──▶ bulk stores
+//! ```
+
+use baton::global::Store;
+use baton::layout::Tag;
+use baton::prelude::*;
+use baton::raster::{Grouped, grouped};
+use baton::stages::{Consumer, Share};
+use baton::staging::StagingPart;
+use baton::token::{Finished, RolePosition, StoresOf, Warpgroup};
+use baton::wgmma::Product;
+
+use crate::TILE_K;
+
+/// Rows of a tile of C, and of A's tile.
+pub const TILE_M: usize = 128;
+/// Columns of a tile of C, and rows of B's tile.
+pub const TILE_N: usize = 256;
+/// Rows that one warpgroup computes.
+const HALF: usize = TILE_M / 2;
+/// Columns of C that are stored at a time.
+const PIECE: usize = 64;
+/// Stages between the copies and the matrix instructions.
+const STAGES: u32 = 4;
+/// Rows of tiles that are visited before the next column.
+const GROUP: u32 = 8;
+
+/// A tile of A.
+pub type TileA = Tile<bf16, TILE_M, TILE_K>;
+/// A tile of B.
+pub type TileB = Tile<bf16, TILE_N, TILE_K>;
+/// What is stored of C at a time.
+pub type Piece = Tile<f32, HALF, PIECE>;
+/// The ring.
+type Ring = Stages<STAGES, (TileA, TileB), ByBulk, (ByWgmma, ByWgmma)>;
+
+baton::shared! {
+    /// What one CTA keeps in shared memory.
+    pub struct Smem in smem {
+        ab: Ring,
+        upper: Staging<Piece>,
+        lower: Staging<Piece>,
+    }
+}
+
+/// C = A · Bᵀ in tiles of 128 × 256. `rows` and `columns` count the tiles of C, `steps` those of K, at least one.
+#[baton::kernel(threads = 288, min_ctas = 1)]
+pub fn gemm_cooperative(
+    cta: Cta<'_, Smem, 288>,
+    a: TensorMap<TileA>,
+    b: TensorMap<TileB>,
+    c: TensorMap<Piece, Store>,
+    rows: u32,
+    columns: u32,
+    steps: u32,
+) -> Exit<'_> {
+    let tiles = grouped(rows, columns, GROUP, cta.index().x, cta.grid().x);
+    let (cta, smem::Parts { ab, upper, lower, .. }) = cta.claim();
+    let (mut loads, (first, second)) = ab.split_among();
+
+    let (joined, (above, below, loaded)) = cta.roles((
+        warpgroup(move |wg| half::<0, _, _, _>(wg, first, upper, c, tiles, steps)),
+        warpgroup(move |wg| half::<1, _, _, _>(wg, second, lower, c, tiles, steps)),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for (row, column) in tiles {
+                    let (row, column) = (row as i32 * TILE_M as i32, column as i32 * TILE_N as i32);
+                    let mut step = 0;
+                    while step < steps {
+                        let k = (step * TILE_K as u32) as i32;
+                        loads.acquire(&mut t).load(&mut t, (a.at(row, k), b.at(column, k)));
+                        step += 1;
+                    }
+                }
+                loads.finish(&mut t)
+            })
+        }),
+    ));
+    joined.exit((loaded, above, below))
+}
+
+/// The 64 rows of each tile that are the warpgroup's: `PART` counts them.
+#[inline(always)]
+fn half<'k, const PART: u32, R: RolePosition, Ab, Out: Tag>(
+    mut wg: Warpgroup<'k, R>,
+    mut stages: Consumer<'k, Ab, Share<Ring, ByWgmma>, Warpgroup<'k, R>, STAGES>,
+    staging: StagingPart<'k, Out, Piece>,
+    c: TensorMap<Piece, Store>,
+    tiles: Grouped,
+    steps: u32,
+) -> Finished<'k, StoresOf<Out>> {
+    let mut staging = staging.open(&mut wg);
+    for (row, column) in tiles {
+        let product = Product::<[f32; TILE_N / 2], _>::new(&mut wg).fence(&mut wg);
+        let stage = stages.wait(&mut wg);
+        let (product, stage) = product.mma_async_rows::<PART, _, _, _>(&mut wg, stage);
+        let mut product = product.commit_group(&mut wg, stage);
+        let mut step = 1;
+        while step < steps {
+            let stage = stages.wait(&mut wg);
+            let (next, stage) = product.mma_async_rows::<PART, _, _, _>(&mut wg, stage);
+            let (next, read) = next.commit_group(&mut wg, stage).wait_group::<1, _>(&mut wg);
+            read.release(&mut wg);
+            product = next;
+            step += 1;
+        }
+        let (product, read) = product.wait_group::<0, _>(&mut wg);
+        read.release(&mut wg);
+
+        let row = row as i32 * TILE_M as i32 + (PART as usize * HALF) as i32;
+        macro_rules! store {
+            ($($first:literal)*) => {$(
+                staging.put_columns::<$first, _, _, _>(&mut wg, &product, |sum| sum);
+                let to = c.at(row, column as i32 * TILE_N as i32 + $first);
+                staging = staging.fence_proxy_async(&mut wg).store(&mut wg, to).wait_group_read(&mut wg);
+            )*};
+        }
+        store! { 0 64 128 192 }
+    }
+    staging.finish(&mut wg)
+}
