@@ -43,7 +43,7 @@ pub const PATTERNS: &[Pattern] = &[
               arrives has made no ordinary access in its role",
     },
     Pattern {
-        kernels: &["gemm", "gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
+        kernels: &["gemm", "gemm_cooperative", "gemm_f32", "gemm_bf16", "gemm_dynamic_f32"],
         mutation: Mutation::Relaxed,
         instruction: "mbarrier.arrive.expect_tx.release.cta",
         files: [

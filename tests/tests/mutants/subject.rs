@@ -81,8 +81,8 @@ pub fn all() -> Vec<Subject> {
             )
         }),
         Subject::new("gemm_cooperative", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
-            // One tile, whose steps fill the ring and one stage more.
-            let (m, n, k) = [(100, 140, 264), (128, 256, 40)][seed as usize % 2];
+            // Two tiles on one CTA: every stage of the ring twice, and a single step.
+            let (m, n, k) = [(200, 140, 328), (200, 256, 40)][seed as usize % 2];
             let shape = gemm_hopper::Shape { m, n, k };
             gemm_hopper::run(device, module, gemm_hopper::Tiles::Cooperative, shape, 1, 1)
         }),
