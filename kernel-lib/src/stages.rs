@@ -107,6 +107,13 @@ pub trait Fill: Way {
 }
 
 /// A way to drain a stage.
+#[diagnostic::on_unimplemented(
+    message = "no ring is drained `{Self}`",
+    label = "not a way to drain a ring",
+    note = "rules B6 and C9: a stage goes back by arrivals that the ring's type counts; sets that drain it together are of this CTA, where its \
+            barrier says that it is filled, so that a pair has its ring to itself (PTX ISA 9.7.13.15)",
+    note = "take `ByThreads`, `ByMma`, `ByPairMma` or `ByWgmma`, or up to four of `ByThreads`, `ByMma` and `ByWgmma`: `(ByWgmma, ByWgmma)`"
+)]
 pub trait Drain: Way {
     /// Whether an asynchronous operation arrives on the empty barrier.
     #[doc(hidden)]

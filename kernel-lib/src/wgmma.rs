@@ -524,7 +524,6 @@ fn step_of(rows: usize, step: u32) -> u64 {
 }
 
 // SAFETY: the descriptors name the rows of the one tile and the other tile, step by step.
-#[diagnostic::do_not_recommend]
 unsafe impl<
     E: Times<F>,
     F: Element,
@@ -577,7 +576,6 @@ where
         registers
     }
 }
-#[diagnostic::do_not_recommend]
 impl<E: Times<F>, F: Element, V: Sums, const N: usize, const K: usize, const L: usize>
     Multiplies<[V; L]> for (Tile<E, ROWS, K>, Tile<F, N, K>)
 where
