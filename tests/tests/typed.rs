@@ -165,6 +165,8 @@ fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module
         kernel("pair_product"),
         kernel("pair_skips"),
         kernel("two_pairs"),
+        kernel("watched"),
+        kernel("spread"),
     ];
     let binary = Binary { arch: "sm_100a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
@@ -332,6 +334,91 @@ fn peers_load_an_operand_for_each_other_and_wait_for_each_others_commits() {
         );
         silent(device.launch(&module, 2, call), seed);
         assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}, {steps} steps");
+    }
+}
+
+#[test]
+fn a_stage_is_multiplied_and_looked_at_by_sets_of_their_own() {
+    let emulator = strict(ptx(), 2);
+    let (device, module) = &emulator;
+    for (seed, steps) in (0..SEEDS).zip([1, 2, 3, 5].into_iter().cycle()) {
+        device.set_seed(seed);
+        let k = 64 * steps as usize;
+        let element = |i: usize, factor: usize| bf16::from_f32((i * factor % 5) as f32 - 2.0);
+        let a: Vec<bf16> = (0..256 * k).map(|i| element(i, 3)).collect();
+        let b: Vec<bf16> = (0..128 * k).map(|i| element(i, 7)).collect();
+        let sum = |row: usize| -> f32 {
+            (0..k).map(|i| a[row * k + i].to_f32() * b[100 * k + i].to_f32()).sum()
+        };
+        let expected: Vec<f32> = (0..256).map(sum).collect();
+        let look = |row: usize| (0..k).step_by(64).map(|i| b[row * k + i].to_f32()).sum::<f32>();
+        let looks: Vec<f32> = (0..64).map(|lane| look(lane % 32)).collect();
+        let a = Buffer::from_slice(device, &a).expect("memory");
+        let b = Buffer::from_slice(device, &b).expect("memory");
+        let mut output = Buffer::<f32>::poisoned(device, 256).expect("memory");
+        let mut seen = Buffer::<f32>::poisoned(device, 64).expect("memory");
+        let call = typed_kernel::several::watched(
+            a.tensor_map(Matrix::new(256, k as u64)).expect("a matrix"),
+            b.tensor_map(Matrix::new(128, k as u64)).expect("a matrix"),
+            output.as_arg_mut(),
+            seen.as_arg_mut(),
+            steps,
+        );
+        silent(device.launch(module, 2, call), seed);
+        assert_eq!(output.to_vec().expect("memory"), expected, "seed {seed}, {steps} steps");
+        assert_eq!(seen.to_vec().expect("memory"), looks, "seed {seed}, {steps} steps");
+    }
+}
+
+#[test]
+fn three_sets_read_every_stage_each_at_its_own_pace() {
+    let emulator = strict(ptx(), 1);
+    let (device, module) = &emulator;
+    for (seed, rounds) in (0..SEEDS).zip([0, 1, 3, 10].into_iter().cycle()) {
+        device.set_seed(seed);
+        let sum = |lane: u32, factor: u32| -> u32 {
+            (0..rounds).map(|round| factor * ((lane + round) % 32 + 100 * round)).sum()
+        };
+        let expected = |factor| (0..32).map(|lane| sum(lane, factor)).collect::<Vec<u32>>();
+        let mut outputs = [(); 3].map(|()| Buffer::<u32>::poisoned(device, 32).expect("memory"));
+        let [left, middle, right] = &mut outputs;
+        let call = typed_kernel::several::spread(
+            left.as_arg_mut(),
+            middle.as_arg_mut(),
+            right.as_arg_mut(),
+            rounds,
+        );
+        silent(device.launch(module, 1, call), seed);
+        for (factor, output) in (1..).zip(outputs) {
+            let found = output.to_vec().expect("memory");
+            assert_eq!(found, expected(factor), "seed {seed}, {rounds} rounds, set {factor}");
+        }
+    }
+}
+
+/// Rule C9: a stage comes back when all of the sets have handed it back, and no earlier.
+#[test]
+fn c9_a_set_that_does_not_hand_back_stops_the_ring() {
+    let start = ptx().find(".entry spread(").expect("the kernel");
+    let arrive = "mbarrier.arrive.release.cta";
+    let arrivals: Vec<usize> =
+        ptx()[start..].match_indices(arrive).map(|(at, _)| start + at).collect();
+    // The first is the producer's; then one for each set.
+    for &at in &arrivals[1..4] {
+        let mut changed = ptx().to_owned();
+        changed.insert_str(at, "//");
+        let (device, module) = emulator_with(changed.leak(), EmulatorOptions::default());
+        let mut outputs = [(); 3].map(|()| Buffer::<u32>::poisoned(&device, 32).expect("memory"));
+        let [left, middle, right] = &mut outputs;
+        let call = typed_kernel::several::spread(
+            left.as_arg_mut(),
+            middle.as_arg_mut(),
+            right.as_arg_mut(),
+            10,
+        );
+        let error = device.launch(&module, 1, call).expect_err("nobody fills the fourth stage");
+        let said = error.to_string();
+        assert!(said.contains("deadlock"), "{said}");
     }
 }
 

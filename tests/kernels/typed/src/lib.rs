@@ -1,6 +1,8 @@
 //! Kernels on parts of the library that no example needs: what they become in PTX is looked at, and some of them run.
 #![no_std]
 
+pub mod several;
+
 use baton::alias::Aliases;
 use baton::cluster::PeerExchange;
 use baton::edited_map::EditedMap;
