@@ -94,7 +94,7 @@ fn pairs_are_taken_over() {
 
 /// A product in registers under every seed, each in less than two seconds.
 fn product_in_registers(shape: gemm_hopper::Shape, ctas: u32) {
-    for tiles in [gemm_hopper::Tiles::Narrow, gemm_hopper::Tiles::Cooperative] {
+    for tiles in gemm_hopper::Tiles::ALL {
         under_all_seeds(&gemm_hopper::KERNELS, |device, module, seed| {
             let outcome = gemm_hopper::run(device, module, tiles, shape, ctas, seed)?;
             let elapsed = outcome.launch.elapsed;
@@ -116,10 +116,10 @@ fn one_cta_walks_over_ragged_tiles_in_registers() {
 
 #[test]
 fn products_in_registers_have_no_hazards() {
-    use gemm_hopper::Tiles::{Cooperative, Narrow};
-    let narrow = [(Narrow, 256, 256, 512, 2), (Narrow, 150, 257, 65, 1)];
-    let cooperative = [(Cooperative, 256, 256, 512, 2), (Cooperative, 150, 257, 65, 1)];
-    for (tiles, m, n, k, ctas) in narrow.into_iter().chain(cooperative) {
+    let shapes = [(256, 256, 512, 2), (150, 257, 65, 1)];
+    let cases =
+        gemm_hopper::Tiles::ALL.into_iter().flat_map(|tiles| shapes.map(|shape| (tiles, shape)));
+    for (tiles, (m, n, k, ctas)) in cases {
         for binary in gemm_hopper::KERNELS.binaries {
             let mut options = EmulatorOptions::default().with_arch(binary.arch);
             options.machine.unchecked = false;

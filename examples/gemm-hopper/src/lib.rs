@@ -34,9 +34,25 @@ pub enum Tiles {
     Narrow,
     /// 128 × 256 of C at a time, by two warpgroups that drain one ring.
     Cooperative,
+    /// The same in clusters of two, whose CTAs load B for each other.
+    Multicast,
 }
 
-/// Multiplies two matrices of this shape on `ctas` CTAs.
+impl Tiles {
+    /// All of them.
+    pub const ALL: [Tiles; 3] = [Tiles::Narrow, Tiles::Cooperative, Tiles::Multicast];
+
+    /// The kernel's name.
+    pub fn kernel(self) -> &'static str {
+        match self {
+            Tiles::Narrow => "gemm",
+            Tiles::Cooperative => "gemm_cooperative",
+            Tiles::Multicast => "gemm_multicast",
+        }
+    }
+}
+
+/// Multiplies two matrices of this shape on `ctas` CTAs, or so many more that clusters are whole.
 pub fn run(
     device: &Device,
     module: &Module,
@@ -91,6 +107,18 @@ pub fn run(
                 steps,
             );
             device.launch(module, ctas, call)?
+        }
+        Tiles::Multicast => {
+            let peers = cooperative::PEERS;
+            let call = cooperative::gemm_multicast(
+                a_buffer.tensor_map(factor(m))?,
+                b_buffer.tensor_map(factor(n))?,
+                c.tensor_map_mut(product)?,
+                tiles_of(m, cooperative::TILE_M).div_ceil(peers),
+                tiles_of(n, cooperative::TILE_N),
+                steps,
+            );
+            device.launch(module, ctas.next_multiple_of(peers), call)?
         }
     };
 

@@ -47,11 +47,7 @@ fn multiply(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let shape = Shape { m: *m as usize, n: *n as usize, k: *k as usize };
     let run = || run(&device, &module, *tiles, shape, *ctas, options.seed);
     let outcome = while_waiting("running the kernel", run)?;
-    let kernel = match tiles {
-        Tiles::Narrow => "gemm",
-        Tiles::Cooperative => "gemm_cooperative",
-    };
-    let mut report = Report::new(&device, &module, kernel);
+    let mut report = Report::new(&device, &module, tiles.kernel());
     report.row("product", format!("{m} x {n}, sums of {k}"), format!("{m}x{n}x{k}"));
     Ok(report.conclude(&outcome))
 }

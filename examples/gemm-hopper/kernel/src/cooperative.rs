@@ -9,15 +9,19 @@
 //!   copies ──ab──┤
 //!                └──▶ wgmma, rows 64 to 127 ─lower──▶ bulk stores
 //! ```
+//!
+//! In clusters of two the CTAs compute tiles below each other, and each loads half of the tile of B that both need, for both.
 
-use baton::global::Store;
+use baton::global::{Store, TileAt};
 use baton::layout::Tag;
 use baton::prelude::*;
+use baton::ptx::wgmma::pair;
 use baton::raster::{Grouped, grouped};
-use baton::stages::{Consumer, Share};
+use baton::stages::{Consumer, Fills, Producer, Share};
 use baton::staging::StagingPart;
-use baton::token::{Finished, RolePosition, StoresOf, Warpgroup};
-use baton::wgmma::Product;
+use baton::tile::{BulkTile, StageData};
+use baton::token::{FillsOf, Finished, RolePosition, StoresOf};
+use baton::wgmma::{InShared, MultipliesRows, Product};
 
 use crate::TILE_K;
 
@@ -40,13 +44,26 @@ pub type TileA = Tile<bf16, TILE_M, TILE_K>;
 pub type TileB = Tile<bf16, TILE_N, TILE_K>;
 /// What is stored of C at a time.
 pub type Piece = Tile<f32, HALF, PIECE>;
-/// The ring.
-type Ring = Stages<STAGES, (TileA, TileB), ByBulk, (ByWgmma, ByWgmma)>;
+/// CTAs of a cluster, which load B for each other.
+pub const PEERS: u32 = 2;
+/// What one of them loads of it.
+pub type ShareB = Tile<bf16, { TILE_N / PEERS as usize }, TILE_K>;
+/// The ring; `B` is a tile of B, or one that the CTAs of a cluster load for each other.
+type Ring<B> = Stages<STAGES, (TileA, B), ByBulk, (ByWgmma, ByWgmma)>;
 
 baton::shared! {
-    /// What one CTA keeps in shared memory.
+    /// What a CTA on its own keeps in shared memory.
     pub struct Smem in smem {
-        ab: Ring,
+        ab: Ring<TileB>,
+        upper: Staging<Piece>,
+        lower: Staging<Piece>,
+    }
+}
+
+baton::shared! {
+    /// What a CTA of a cluster keeps in shared memory.
+    pub struct Together in together {
+        ab: Ring<ToAll<TileB, PEERS>>,
         upper: Staging<Piece>,
         lower: Staging<Piece>,
     }
@@ -63,41 +80,102 @@ pub fn gemm_cooperative(
     columns: u32,
     steps: u32,
 ) -> Exit<'_> {
-    let tiles = grouped(rows, columns, GROUP, cta.index().x, cta.grid().x);
+    let order = grouped(rows, columns, GROUP, cta.index().x, cta.grid().x);
+    let tiles = Tiles { order, peers: 1, rank: 0 };
     let (cta, smem::Parts { ab, upper, lower, .. }) = cta.claim();
-    let (mut loads, (first, second)) = ab.split_among();
+    let (loads, (first, second)) = ab.split_among();
 
     let (joined, (above, below, loaded)) = cta.roles((
-        warpgroup(move |wg| half::<0, _, _, _>(wg, first, upper, c, tiles, steps)),
-        warpgroup(move |wg| half::<1, _, _, _>(wg, second, lower, c, tiles, steps)),
-        warp(move |w| {
-            w.elect(move |mut t| {
-                for (row, column) in tiles {
-                    let (row, column) = (row as i32 * TILE_M as i32, column as i32 * TILE_N as i32);
-                    let mut step = 0;
-                    while step < steps {
-                        let k = (step * TILE_K as u32) as i32;
-                        loads.acquire(&mut t).load(&mut t, (a.at(row, k), b.at(column, k)));
-                        step += 1;
-                    }
-                }
-                loads.finish(&mut t)
-            })
-        }),
+        warpgroup(move |wg| half::<0, _, _, _, _>(wg, first, upper, c, tiles, steps)),
+        warpgroup(move |wg| half::<1, _, _, _, _>(wg, second, lower, c, tiles, steps)),
+        warp(move |w| w.elect(move |t| load(t, loads, a, b, tiles, steps))),
     ));
     joined.exit((loaded, above, below))
 }
 
+/// The same in clusters of two: `rows` counts pairs of tiles below each other.
+#[baton::kernel(threads = 288, min_ctas = 1, cluster = 2)]
+pub fn gemm_multicast(
+    cta: Cta<'_, Together, 288>,
+    a: TensorMap<TileA>,
+    b: TensorMap<ShareB>,
+    c: TensorMap<Piece, Store>,
+    rows: u32,
+    columns: u32,
+    steps: u32,
+) -> Exit<'_> {
+    let rank = cta.cluster_rank().0;
+    let (cluster, clusters) = (cta.index().x / PEERS, cta.grid().x / PEERS);
+    let order = grouped(rows, columns, GROUP / PEERS, cluster, clusters);
+    let tiles = Tiles { order, peers: PEERS, rank };
+    let (cta, together::Parts { ab, upper, lower, .. }) = cta.claim();
+    let (loads, (first, second)) = ab.split_among();
+
+    let (joined, (above, below, loaded)) = cta.roles((
+        warpgroup(move |wg| half::<0, _, _, _, _>(wg, first, upper, c, tiles, steps)),
+        warpgroup(move |wg| half::<1, _, _, _, _>(wg, second, lower, c, tiles, steps)),
+        warp(move |w| w.elect(move |t| load(t, loads, a, b, tiles, steps))),
+    ));
+    joined.exit((loaded, above, below))
+}
+
+/// The tiles of a CTA: those of its cluster in their order, of which it computes the one at its rank.
+#[derive(Clone, Copy)]
+struct Tiles {
+    order: Grouped,
+    peers: u32,
+    rank: u32,
+}
+
+impl Iterator for Tiles {
+    /// Row and column of the tile's first element.
+    type Item = (i32, i32);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(i32, i32)> {
+        let (row, column) = self.order.next()?;
+        let row = self.peers * row + self.rank;
+        Some(((row * TILE_M as u32) as i32, (column * TILE_N as u32) as i32))
+    }
+}
+
+/// Loads the stages of all tiles.
+#[inline(always)]
+fn load<'k, R: RolePosition, Ab, B: StageData, From: BulkTile>(
+    mut t: Thread<'k, R>,
+    mut loads: Producer<'k, Ab, Ring<B>, Thread<'k, R>, STAGES>,
+    a: TensorMap<TileA>,
+    b: TensorMap<From>,
+    tiles: Tiles,
+    steps: u32,
+) -> Finished<'k, FillsOf<Ab>>
+where
+    (TileAt<TileA>, TileAt<From>): Fills<(TileA, B)>,
+{
+    for (row, column) in tiles {
+        let mut step = 0;
+        while step < steps {
+            let k = (step * TILE_K as u32) as i32;
+            loads.acquire(&mut t).load(&mut t, (a.at(row, k), b.at(column, k)));
+            step += 1;
+        }
+    }
+    loads.finish(&mut t)
+}
+
 /// The 64 rows of each tile that are the warpgroup's: `PART` counts them.
 #[inline(always)]
-fn half<'k, const PART: u32, R: RolePosition, Ab, Out: Tag>(
+fn half<'k, const PART: u32, R: RolePosition, Ab, Out: Tag, B: StageData>(
     mut wg: Warpgroup<'k, R>,
-    mut stages: Consumer<'k, Ab, Share<Ring, ByWgmma>, Warpgroup<'k, R>, STAGES>,
+    mut stages: Consumer<'k, Ab, Share<Ring<B>, ByWgmma>, Warpgroup<'k, R>, STAGES>,
     staging: StagingPart<'k, Out, Piece>,
     c: TensorMap<Piece, Store>,
-    tiles: Grouped,
+    tiles: Tiles,
     steps: u32,
-) -> Finished<'k, StoresOf<Out>> {
+) -> Finished<'k, StoresOf<Out>>
+where
+    (TileA, B): MultipliesRows<[f32; TILE_N / 2], Kind = InShared<pair::Bf16>>,
+{
     let mut staging = staging.open(&mut wg);
     for (row, column) in tiles {
         let product = Product::<[f32; TILE_N / 2], _>::new(&mut wg).fence(&mut wg);
@@ -116,11 +194,11 @@ fn half<'k, const PART: u32, R: RolePosition, Ab, Out: Tag>(
         let (product, read) = product.wait_group::<0, _>(&mut wg);
         read.release(&mut wg);
 
-        let row = row as i32 * TILE_M as i32 + (PART as usize * HALF) as i32;
+        let row = row + (PART as usize * HALF) as i32;
         macro_rules! store {
             ($($first:literal)*) => {$(
                 staging.put_columns::<$first, _, _, _>(&mut wg, &product, |sum| sum);
-                let to = c.at(row, column as i32 * TILE_N as i32 + $first);
+                let to = c.at(row, column + $first);
                 staging = staging.fence_proxy_async(&mut wg).store(&mut wg, to).wait_group_read(&mut wg);
             )*};
         }
