@@ -577,7 +577,7 @@ where
     }
 }
 impl<E: Times<F>, F: Element, V: Sums, const N: usize, const K: usize, const L: usize>
-    Multiplies<[V; L]> for (Tile<E, ROWS, K>, Tile<F, N, K>)
+    Multiplies<[V; L]> for (Tile<E, 64, K>, Tile<F, N, K>)
 where
     [V; L]: Accumulator<E::Pair>,
 {

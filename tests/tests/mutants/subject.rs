@@ -86,12 +86,6 @@ pub fn all() -> Vec<Subject> {
             let shape = gemm_hopper::Shape { m, n, k };
             gemm_hopper::run(device, module, gemm_hopper::Tiles::Cooperative, shape, 1, 1)
         }),
-        Subject::new("gemm_multicast", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
-            // Two tiles on each CTA of a cluster, as above.
-            let (m, n, k) = [(400, 140, 328), (400, 256, 40)][seed as usize % 2];
-            let shape = gemm_hopper::Shape { m, n, k };
-            gemm_hopper::run(device, module, gemm_hopper::Tiles::Multicast, shape, 2, 1)
-        }),
         Subject::new("tiles", &takeover::KERNELS, SHORT, |device, module, seed| {
             takeover::run(device, module, 2000, 25, seed).map(|taken| taken.outcome)
         }),
