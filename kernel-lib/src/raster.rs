@@ -54,6 +54,11 @@ impl Iterator for Grouped {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::vec;
+    use std::vec::Vec;
+
     use super::grouped;
 
     #[test]

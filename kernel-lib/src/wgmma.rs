@@ -539,7 +539,7 @@ where
     type Kind = InShared<E::Pair>;
     const PARTS: u32 = {
         require(
-            M.is_multiple_of(ROWS),
+            M % ROWS == 0,
             "rule D14: a warpgroup multiplies 64 rows of A: give its tile a multiple of that",
         );
         (M / ROWS) as u32
@@ -627,7 +627,7 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
     {
         const {
             require(
-                FIRST.is_multiple_of(8) && FIRST + N <= 2 * L * V::COUNT,
+                FIRST % 8 == 0 && FIRST + N <= 2 * L * V::COUNT,
                 "rule D14: the columns from `FIRST` on that fill the staging buffer are the product's, and `FIRST` is a multiple of 8",
             )
         };

@@ -68,7 +68,8 @@ pub fn tensor_maps(device: &Device) -> Checked {
 pub fn large_shared_memory(device: &Device) -> Checked {
     let module = device.load(&gemm_hopper::KERNELS)?;
     let shape = gemm_hopper::Shape { m: 150, n: 257, k: 65 };
-    verified(gemm_hopper::run(device, &module, gemm_hopper::Tiles::Narrow, shape, 2, 1))
+    let mut all = gemm_hopper::Tiles::ALL.into_iter();
+    all.try_for_each(|tiles| verified(gemm_hopper::run(device, &module, tiles, shape, 2, 1)))
 }
 
 fn protocol(device: &Device, protocol: Protocol) -> Checked {

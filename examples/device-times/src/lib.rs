@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use baton::float::bf16;
 use baton_host::{Buffer, Device, Error, Matrix, Stream, read, read_tiles, write, write_tiles};
 use example_common::Outcome;
+use gemm_hopper::Tiles;
+use gemm_hopper_kernel::cooperative;
 use protocols::Protocol;
 use reservation::{CTAS, plain};
 use reservation_kernel::THREADS;
@@ -68,7 +70,9 @@ pub struct Timed {
 pub fn all(device: &Device, size: Size) -> Result<Vec<Timed>, Box<dyn std::error::Error>> {
     Ok(vec![
         copy(device, size)?,
-        product(device, size)?,
+        product(device, size, Tiles::Narrow)?,
+        product(device, size, Tiles::Cooperative)?,
+        product(device, size, Tiles::Multicast)?,
         lock(device, size)?,
         launch(device, size)?,
     ])
@@ -137,13 +141,19 @@ fn copy(device: &Device, size: Size) -> Result<Timed, Box<dyn std::error::Error>
     })
 }
 
-fn product(device: &Device, size: Size) -> Result<Timed, Box<dyn std::error::Error>> {
+fn product(
+    device: &Device,
+    size: Size,
+    kernel: Tiles,
+) -> Result<Timed, Box<dyn std::error::Error>> {
+    let name = match kernel {
+        Tiles::Narrow => "gemm-hopper, 64 × 128",
+        Tiles::Cooperative => "gemm-hopper, 128 × 256",
+        Tiles::Multicast => "gemm-hopper, 128 × 256 in clusters",
+    };
     let module = device.load(&gemm_hopper::KERNELS)?;
     let small = gemm_hopper::Shape { m: 65, n: 127, k: 66 };
-    right(
-        "gemm-hopper",
-        &gemm_hopper::run(device, &module, gemm_hopper::Tiles::Narrow, small, 2, 1)?,
-    )?;
+    right(name, &gemm_hopper::run(device, &module, kernel, small, 2, 1)?)?;
 
     let stream = device.stream()?;
     let (m, n, k) = size.product;
@@ -152,26 +162,32 @@ fn product(device: &Device, size: Size) -> Result<Timed, Box<dyn std::error::Err
     let (a, b) = (buffer(m)?, buffer(n)?);
     let mut c = Buffer::<f32>::zeroed(device, m as usize * n as usize)?;
     let tiles = |extent: u32, tile: usize| extent.div_ceil(tile as u32);
-    let (rows, columns, steps) = (
-        tiles(m, gemm_hopper_kernel::TILE_M),
-        tiles(n, gemm_hopper_kernel::TILE_N),
-        tiles(k, gemm_hopper_kernel::TILE_K),
-    );
-    let ctas = size.ctas.min(rows * columns);
+    let peers = if kernel == Tiles::Multicast { cooperative::PEERS } else { 1 };
+    let (tile_m, tile_n) = match kernel {
+        Tiles::Narrow => (gemm_hopper_kernel::TILE_M, gemm_hopper_kernel::TILE_N),
+        _ => (cooperative::TILE_M, cooperative::TILE_N),
+    };
+    let (rows, columns) = (tiles(m, tile_m).div_ceil(peers), tiles(n, tile_n));
+    let steps = tiles(k, gemm_hopper_kernel::TILE_K);
+    let ctas = (size.ctas / peers).max(1).min(rows * columns) * peers;
     let times = batches(&stream, size, 5, || {
-        let arguments = (
-            read_tiles(&a, matrix(m, k))?,
-            read_tiles(&b, matrix(n, k))?,
-            write_tiles(&mut c, matrix(m, n))?,
-            rows,
-            columns,
-            steps,
-        );
-        stream.launch(&module, ctas, gemm_hopper_kernel::gemm, arguments).map(drop)
+        macro_rules! launch {
+            ($kernel:path) => {{
+                let a = read_tiles(&a, matrix(m, k))?;
+                let b = read_tiles(&b, matrix(n, k))?;
+                let c = write_tiles(&mut c, matrix(m, n))?;
+                stream.launch(&module, ctas, $kernel, (a, b, c, rows, columns, steps)).map(drop)
+            }};
+        }
+        match kernel {
+            Tiles::Narrow => launch!(gemm_hopper_kernel::gemm),
+            Tiles::Cooperative => launch!(cooperative::gemm_cooperative),
+            Tiles::Multicast => launch!(cooperative::gemm_multicast),
+        }
     })?;
     let rate = |seconds| 2.0 * f64::from(m) * f64::from(n) * f64::from(k) / seconds / 1e12;
     Ok(Timed {
-        name: "gemm-hopper",
+        name,
         unit: "TFLOP/s",
         ours: summary(times, rate),
         peer: Err("no peer: a bundle carries no library of matrix products"),

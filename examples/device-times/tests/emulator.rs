@@ -8,7 +8,15 @@ fn everything_has_a_time() {
     let device = Device::emulator(EmulatorOptions::default());
     let timed = all(&device, Size { batches: 2, ..Size::EMULATOR }).expect("it runs");
     let names: Vec<_> = timed.iter().map(|line| line.name).collect();
-    assert_eq!(names, ["bulk-copy", "gemm-hopper", "spin lock, a turn", "launch, two buffers"]);
+    let expected = [
+        "bulk-copy",
+        "gemm-hopper, 64 × 128",
+        "gemm-hopper, 128 × 256",
+        "gemm-hopper, 128 × 256 in clusters",
+        "spin lock, a turn",
+        "launch, two buffers",
+    ];
+    assert_eq!(names, expected);
     for line in timed {
         assert!(line.ours.median > 0.0 && line.ours.median.is_finite(), "{line:?}");
     }
