@@ -9,7 +9,9 @@ use baton::global::Store;
 use baton::launch::{Call, DeviceValue, TensorMap};
 use baton_host::{Buffer, Device, Error, Grid, Image, Matrix, Module, POISON};
 use example_common::{Numbers, Outcome, Verdict};
-use gemm_blackwell_kernel::{self as kernel, TILE_K, TILE_M, TILE_N, TileA, TileB, TileC, dynamic};
+use gemm_blackwell_kernel::{
+    self as kernel, TILE_K, TILE_M, TILE_N, TileA, TileB, TileC, dynamic, pair,
+};
 
 /// The kernels, compiled by the build script.
 pub static KERNELS: Image = baton_host::image!("gemm_blackwell_kernel");
@@ -23,6 +25,8 @@ pub trait Output: kernel::Output + DeviceValue {
     const KERNEL: &'static str;
     /// The name of the kernel whose CTAs take tiles as they come.
     const DYNAMIC: &'static str;
+    /// The name of the kernel whose CTAs multiply in pairs.
+    const PAIR: &'static str;
     /// Bits of the significand, the hidden one included.
     const SIGNIFICAND: i32;
     /// Exponent of the smallest normal number.
@@ -49,11 +53,20 @@ pub trait Output: kernel::Output + DeviceValue {
         c: TensorMap<'a, TileC<Self>, Store>,
         steps: u32,
     ) -> Call<'a>;
+
+    /// A call of the kernel of pairs: `rows` × `columns` of its tiles of C, `steps` of K.
+    fn pair_call<'a>(
+        a: TensorMap<'a, pair::HalfA>,
+        b: TensorMap<'a, pair::HalfB>,
+        c: TensorMap<'a, pair::Piece<Self>, Store>,
+        tiles: Tiles,
+    ) -> Call<'a>;
 }
 
 impl Output for f32 {
     const KERNEL: &'static str = "gemm_f32";
     const DYNAMIC: &'static str = "gemm_dynamic_f32";
+    const PAIR: &'static str = "gemm_pair_f32";
     const SIGNIFICAND: i32 = 24;
 
     fn to_f64(self) -> f64 {
@@ -81,11 +94,21 @@ impl Output for f32 {
     ) -> Call<'a> {
         dynamic::gemm_dynamic_f32(a, b, c, steps)
     }
+
+    fn pair_call<'a>(
+        a: TensorMap<'a, pair::HalfA>,
+        b: TensorMap<'a, pair::HalfB>,
+        c: TensorMap<'a, pair::Piece<f32>, Store>,
+        Tiles { rows, columns, steps }: Tiles,
+    ) -> Call<'a> {
+        pair::gemm_pair_f32(a, b, c, rows, columns, steps)
+    }
 }
 
 impl Output for bf16 {
     const KERNEL: &'static str = "gemm_bf16";
     const DYNAMIC: &'static str = "gemm_dynamic_bf16";
+    const PAIR: &'static str = "gemm_pair_bf16";
     const SIGNIFICAND: i32 = 8;
 
     fn to_f64(self) -> f64 {
@@ -112,6 +135,15 @@ impl Output for bf16 {
         steps: u32,
     ) -> Call<'a> {
         dynamic::gemm_dynamic_bf16(a, b, c, steps)
+    }
+
+    fn pair_call<'a>(
+        a: TensorMap<'a, pair::HalfA>,
+        b: TensorMap<'a, pair::HalfB>,
+        c: TensorMap<'a, pair::Piece<bf16>, Store>,
+        Tiles { rows, columns, steps }: Tiles,
+    ) -> Call<'a> {
+        pair::gemm_pair_bf16(a, b, c, rows, columns, steps)
     }
 }
 
@@ -140,9 +172,18 @@ pub struct Shape {
 impl Shape {
     /// The tiles that cover it.
     pub fn tiles(self) -> Tiles {
+        self.tiles_of(TILE_M, TILE_N)
+    }
+
+    /// The tiles of a pair of CTAs that cover it.
+    pub fn tiles_of_pairs(self) -> Tiles {
+        self.tiles_of(pair::TILE_M, pair::TILE_N)
+    }
+
+    fn tiles_of(self, rows: usize, columns: usize) -> Tiles {
         Tiles {
-            rows: self.m.div_ceil(TILE_M) as u32,
-            columns: self.n.div_ceil(TILE_N) as u32,
+            rows: self.m.div_ceil(rows) as u32,
+            columns: self.n.div_ceil(columns) as u32,
             steps: self.k.div_ceil(TILE_K) as u32,
         }
     }
@@ -165,6 +206,8 @@ pub enum Schedule {
     Strided(u32),
     /// A CTA for each tile; those that run take over the tiles of those that have not started.
     Dynamic,
+    /// So many pairs of CTAs, each of which strides over larger tiles.
+    Pairs(u32),
 }
 
 /// Inputs, and what their product has to be.
@@ -231,14 +274,21 @@ impl Problem {
         let c_matrix = matrix::<T>(m, n);
         let mut c = Buffer::<T>::poisoned(device, m * c_matrix.pitch as usize)?;
 
-        let (a, b) = (a.tensor_map(a_matrix)?, b.tensor_map(b_matrix)?);
-        let c_map = c.tensor_map_mut(c_matrix)?;
         let tiles = self.shape.tiles();
+        macro_rules! maps {
+            ($call:expr) => {
+                $call(a.tensor_map(a_matrix)?, b.tensor_map(b_matrix)?, c.tensor_map_mut(c_matrix)?)
+            };
+        }
         let (grid, call) = match schedule {
-            Schedule::Strided(ctas) => (Grid::from(ctas), T::call(a, b, c_map, tiles)),
+            Schedule::Strided(ctas) => (Grid::from(ctas), maps!(|a, b, c| T::call(a, b, c, tiles))),
             Schedule::Dynamic => {
-                let call = T::dynamic_call(a, b, c_map, tiles.steps);
+                let call = maps!(|a, b, c| T::dynamic_call(a, b, c, tiles.steps));
                 (Grid::from([tiles.columns, tiles.rows]), call)
+            }
+            Schedule::Pairs(pairs) => {
+                let tiles = self.shape.tiles_of_pairs();
+                (Grid::from(pair::CTAS * pairs), maps!(|a, b, c| T::pair_call(a, b, c, tiles)))
             }
         };
         let launch = device.launch(module, grid, call)?;

@@ -11,6 +11,7 @@
 #![no_std]
 
 pub mod dynamic;
+pub mod pair;
 pub mod raw;
 
 use baton::global::Store;

@@ -204,7 +204,8 @@ impl<'a> Solution<'a> {
             };
             let what = match self.values[other] {
                 Some(value @ Value::Known(_)) => What::Number(value),
-                Some(_) => What::Definition(other),
+                // Copies of one definition are one, on whichever way they are made.
+                Some(_) => What::Definition(self.through(other)),
                 None if other == id => What::Definition(other),
                 None => continue,
             };

@@ -160,6 +160,20 @@ fn where_ways_meet_the_way_counts() {
     assert_eq!(one_for(&meet(all, "5", "%r2")), "nobody");
 }
 
+/// As the compiler writes a value that a loop takes along: once before a leader's branch, and once more behind what the leader does.
+#[test]
+fn copies_of_one_value_are_one_on_every_way() {
+    let loops = |other: &str| {
+        format!(
+            "mov.u32 %r4, 0; setp.eq.u32 %p2, %r3, 0;\n\
+             T: setp.ge.u32 %p1, %r4, %r1; @%p1 bra B;\nbar.sync 0;\nadd.u32 %r5, %r4, 1; add.u32 %r6, %r4, 2;\n\
+             mov.u32 %r4, %r5;\n@!%p2 bra T;\nst.global.u32 [%d1], %r1;\nmov.u32 %r4, {other};\nbra T;\nB:"
+        )
+    };
+    assert!(findings(64, 1, "", &loops("%r5")).is_empty());
+    assert!(!findings(64, 1, "", &loops("%r6")).is_empty());
+}
+
 #[test]
 fn what_a_loop_leaves_depends_on_who_left_when() {
     let count = |bound: &str| {
