@@ -205,6 +205,36 @@ fn products_of_tiles_that_are_taken_over_have_no_hazards() {
     }
 }
 
+/// A product by pairs of CTAs, under every seed.
+fn product_of_pairs<T: Output>(shape: Shape, pairs: u32) {
+    let problem = Problem::new(shape, 1);
+    under_all_seeds(&gemm_blackwell::KERNELS, |device, module, _| {
+        Ok(problem.run_as::<T>(device, module, Schedule::Pairs(pairs))?.outcome)
+    });
+}
+
+#[test]
+fn products_of_pairs_are_right() {
+    // More steps than stages; more tiles than accumulators on one pair; ragged in all extents.
+    product_of_pairs::<bf16>(Shape { m: 256, n: 512, k: 448 }, 2);
+    product_of_pairs::<f32>(Shape { m: 300, n: 513, k: 65 }, 1);
+    product_of_pairs::<bf16>(Shape { m: 1, n: 7, k: 1 }, 1);
+}
+
+#[test]
+fn products_of_pairs_have_no_hazards() {
+    let device = Device::emulator(EmulatorOptions::default().with_strict(true));
+    let module = device.load(&gemm_blackwell::KERNELS).expect("it loads");
+    let problem = Problem::new(Shape { m: 300, n: 520, k: 392 }, 2);
+    for seed in 0..10 {
+        device.set_seed(seed);
+        let product = problem.run_as::<f32>(&device, &module, Schedule::Pairs(1));
+        let outcome = product.unwrap_or_else(|error| panic!("seed {seed}: {error}")).outcome;
+        assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
+        assert!(outcome.launch.hazards.is_empty(), "seed {seed}: {outcome:?}");
+    }
+}
+
 /// For each CTA of a recorded run, when what `is_it` chooses began.
 fn starts(trace: &Trace, is_it: impl Fn(&Span) -> bool) -> BTreeMap<[u32; 3], Vec<u64>> {
     let mut starts = BTreeMap::<_, Vec<u64>>::new();

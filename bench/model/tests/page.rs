@@ -26,12 +26,16 @@ fn rows() -> Vec<Row> {
         .in_groups_of(8);
     let shared = cooperative::PEERS;
     let one = Kernel::new((blackwell::TILE_M, blackwell::TILE_N));
+    let pair = Kernel::new((blackwell::pair::TILE_M, blackwell::pair::TILE_N));
+    let pair = pair.by_a_pair().in_groups_of(8);
     vec![
         row("`gemm`, 64 × 128", H200, narrow, true),
         row("`gemm_cooperative`, 128 × 256, two warpgroups", H200, wide, true),
         row("`gemm_multicast`, the same in clusters of 2", H200, wide.sharing(1, shared), true),
         row("`gemm_f32`, 128 × 128", B200, one, true),
         row("`gemm_bf16`, 128 × 128", B200, one.storing(2), true),
+        row("`gemm_pair_f32`, pair 256 × 256", B200, pair, true),
+        row("`gemm_pair_bf16`, pair 256 × 256", B200, pair.storing(2), true),
         row(
             "128 × 256, two warpgroups, in clusters of 2, epilogue overlapped",
             H200,
@@ -40,12 +44,6 @@ fn rows() -> Vec<Row> {
                 .sharing(2, 1)
                 .storing(2)
                 .in_groups_of(8),
-            false,
-        ),
-        row(
-            "pair 256 × 256",
-            B200,
-            Kernel::new((256, 256)).by_a_pair().storing(2).in_groups_of(8),
             false,
         ),
     ]

@@ -7,7 +7,7 @@ use baton::float::bf16;
 use clap::{CommandFactory, Parser, ValueEnum};
 use example_common::{Options, Report, while_waiting};
 use gemm_blackwell::{KERNELS, Output, Problem, Schedule, Shape, ctas};
-use gemm_blackwell_kernel::{ACCUMULATORS, STAGES};
+use gemm_blackwell_kernel::{ACCUMULATORS, STAGES, pair};
 
 /// C = A · Bᵀ on Blackwell's tensor cores: A is M × K, B is N × K, both bf16
 ///
@@ -52,6 +52,7 @@ enum OutputType {
 enum ScheduleKind {
     Strided,
     Dynamic,
+    Pairs,
 }
 
 /// Extents whose tiles a launch can count.
@@ -63,7 +64,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if arguments.schedule == ScheduleKind::Dynamic && arguments.ctas.is_some() {
         let kind = clap::error::ErrorKind::ArgumentConflict;
-        let why = "`--ctas` is for `--schedule strided`: a dynamic grid has a CTA for each tile";
+        let why = "`--ctas` is for `--schedule strided` and `pairs`: a dynamic grid has a CTA for each tile";
         Arguments::command().error(kind, why).exit();
     }
     arguments.options.conclude(match arguments.output {
@@ -82,11 +83,16 @@ fn multiply<T: Output>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> 
             (T::KERNEL, Schedule::Strided(ctas))
         }
         ScheduleKind::Dynamic => (T::DYNAMIC, Schedule::Dynamic),
+        ScheduleKind::Pairs => {
+            let ctas = arguments.ctas.unwrap_or_else(|| ctas(&device, shape));
+            (T::PAIR, Schedule::Pairs(ctas.div_ceil(2)))
+        }
     };
     let tiles = shape.tiles();
     let ctas = match schedule {
         Schedule::Strided(ctas) => ctas,
         Schedule::Dynamic => tiles.rows * tiles.columns,
+        Schedule::Pairs(pairs) => 2 * pairs,
     };
 
     let problem =
@@ -99,8 +105,9 @@ fn multiply<T: Output>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> 
     report.row("problem size", size, vec![*m, *n, *k]);
     report.row("kernel", kernel, kernel);
     report.row("CTAs", ctas, ctas);
-    let stages = format!("{STAGES} of A and B, {ACCUMULATORS} accumulators");
-    report.row("pipeline stages", stages, STAGES);
+    let stages = if let Schedule::Pairs(_) = schedule { pair::STAGES } else { STAGES };
+    let text = format!("{stages} of A and B, {ACCUMULATORS} accumulators");
+    report.row("pipeline stages", text, stages);
     let error = product.largest_relative_error;
     report.row("largest relative error", format!("{error:.1e} of Σ|a||b|"), error);
     Ok(report.conclude(&product.outcome))

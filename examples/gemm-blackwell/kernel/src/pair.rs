@@ -28,7 +28,7 @@ const HALF: usize = 128;
 /// Columns of C that are stored at a time.
 const PIECE: usize = 64;
 /// Stages between the copies and the matrix instructions.
-const STAGES: u32 = 5;
+pub const STAGES: u32 = 5;
 /// Rows of tiles that are visited before the next column.
 const GROUP: u32 = 8;
 
