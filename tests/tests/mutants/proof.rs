@@ -233,18 +233,26 @@ impl Kernel {
                 none.then_some("no tcgen05.ld was issued since the last wait::ld")
             }
             "tcgen05.fence::before_thread_sync" => {
+                // It passes on what the other fence has taken over, too.
                 let fenced = ["tcgen05.fence::before_thread_sync", "tcgen05.commit"];
-                let none = self.none_before(at, |i| begins(i, &fenced), tensor);
+                let passes =
+                    |i: &Instruction| tensor(i) || begins(i, &["tcgen05.fence::after_thread_sync"]);
+                let none = self.none_before(at, |i| begins(i, &fenced), passes);
                 none.then_some(
-                    "no tcgen05 operation was issued since the last fence of its kind, or commit, which is one",
+                    "no tcgen05 operation was issued, and no fence took over one of others, since the last fence of its kind, or \
+                     commit, which is one",
                 )
             }
             "tcgen05.fence::after_thread_sync" => {
                 let fence = |i: &Instruction| begins(i, &["tcgen05.fence::after_thread_sync"]);
-                let none = self.none_behind(at, fence, tensor);
+                let passes_on = |i: &Instruction| {
+                    tensor(i) || begins(i, &["tcgen05.fence::before_thread_sync"])
+                };
+                let none = self.none_behind(at, fence, passes_on);
                 none.then_some(
-                    "no asynchronous tcgen05 operation follows before the next fence of its kind; a commit tracks what its \
-                     own thread has issued, and a deallocation needs completion, which was waited for",
+                    "neither an asynchronous tcgen05 operation nor a fence that would pass on what this one takes over follows before \
+                     the next fence of its kind; a commit tracks what its own thread has issued, and a deallocation needs \
+                     completion, which was waited for",
                 )
             }
             _ => None,
