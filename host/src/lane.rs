@@ -106,7 +106,7 @@ impl Lane {
         })?;
         let mut order = self.order();
         if order.captures {
-            return Err(Error::Capturing { doing: label.into_owned() });
+            return Err(Error::StillCaptured { doing: label.into_owned() });
         }
         if !self.isolated {
             order.check()?;
@@ -219,16 +219,18 @@ impl Lane {
         Ok(())
     }
 
-    /// The capture that was joined has ended.
-    pub fn leave_capture(&self) {
-        self.order().captures = false;
+    /// The capture that was joined has ended, or was to.
+    pub fn leave_capture(&self, has_ended: bool) {
+        self.order().captures = !has_ended && self.queue.is_captured();
     }
 
     /// Everything that was put down here and in the orders that have joined.
     pub fn end_capture(&self) -> Result<Box<dyn Captured>, Error> {
         let mut order = self.order();
-        order.captures = false;
-        self.queue.end_capture()
+        let captured = self.queue.end_capture();
+        // What is given to a stream that is captured still would be put down, and nobody would do it.
+        order.captures = captured.is_err() && self.queue.is_captured();
+        captured
     }
 
     /// What was put down, so that it can be launched.

@@ -10,7 +10,8 @@
 //! - `STAND_IN_VERSION`: the version that it says it has; `13000` by default.
 //! - `STAND_IN_ALONE`: the host must keep away from managed memory while kernels run.
 //! - `STAND_IN_FAIL`: `symbol:code`, a function that fails with this code; `kernel:code` is a kernel that
-//!   fails when it runs.
+//!   fails when it runs; `@n:code` is the call of that number from here on, whichever function it is of, and that
+//!   one alone.
 //!
 //! It is as unkind as the driver's documents let a driver be: work is done when something waits for it and
 //! not before (`model.rs`), what a capture forbids is refused and spoils the capture (`captures.rs`), an
@@ -29,6 +30,7 @@ mod model;
 mod streams;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::env::var;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::ptr::null_mut;
@@ -36,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use captures::unsafe_call;
-use model::{IN_CALLBACK, Op, machine, memory};
+use model::{IN_CALLBACK, Machine, Op, machine, memory};
 
 const INVALID_VALUE: c_uint = 1;
 const INVALID_CONTEXT: c_uint = 201;
@@ -75,7 +77,8 @@ extern "C" fn stand_in_places() -> usize {
 /// caller keeps the text.
 #[unsafe(no_mangle)]
 extern "C" fn stand_in_violations() -> *mut c_char {
-    CString::new(machine().violations.join("\n")).unwrap().into_raw()
+    let violations = [machine().violations.join("\n"), IN_CALLBACKS.lock().unwrap().join("\n")];
+    CString::new(violations.concat()).unwrap().into_raw()
 }
 
 /// From now on, some work is done early, as this seed says; 0 ends it.
@@ -84,8 +87,22 @@ extern "C" fn stand_in_seed(seed: u64) {
     machine().random = seed;
 }
 
-/// A wish that came later than the process began.
-static WISH: Mutex<Option<String>> = Mutex::new(None);
+/// What is to fail, and since when.
+struct Wish {
+    what: String,
+    code: c_uint,
+    /// Calls since it was wished.
+    calls: u64,
+}
+
+/// `None` until somebody asks, and then what the environment says.
+static WISH: Mutex<Option<Wish>> = Mutex::new(None);
+
+/// Calls of callbacks, during which the machine is locked.
+static IN_CALLBACKS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// How often each function was refused, by a wish or because a capture forbids it.
+static REFUSED: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 /// Whether work that an event asks for is done by then.
 static COMPLETE: AtomicBool = AtomicBool::new(false);
@@ -111,11 +128,31 @@ extern "C" fn stand_in_complete(complete: bool) {
     COMPLETE.store(complete, Ordering::Relaxed);
 }
 
-/// From now on, this function fails: `symbol:code`; the empty text ends it.
+/// From now on, this fails: `symbol:code`, or `@n:code`; the empty text ends it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn stand_in_fail(wish: *const c_char) {
-    let wish = unsafe { CStr::from_ptr(wish) }.to_str().unwrap().to_owned();
-    *WISH.lock().unwrap() = Some(wish);
+    *WISH.lock().unwrap() = Some(Wish::of(unsafe { CStr::from_ptr(wish) }.to_str().unwrap()));
+}
+
+/// How many calls of the driver's functions there were since the last wish.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_calls() -> u64 {
+    with_wish(|wish| wish.calls)
+}
+
+/// Which functions were refused, and how often; the caller keeps the text.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_refused() -> *mut c_char {
+    let refused = REFUSED.lock().unwrap();
+    let lines = refused.iter().map(|(symbol, count)| format!("{symbol} {count}\n"));
+    CString::new(lines.collect::<String>()).unwrap().into_raw()
+}
+
+/// A new process, as far as the device knows: its context works again, and nothing is left of what was there.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_revive() {
+    *machine() = Machine::default();
+    LOST.store(0, Ordering::Relaxed);
 }
 
 /// Forgets what was asked so far.
@@ -124,13 +161,56 @@ extern "C" fn stand_in_forget() {
     LOG.lock().unwrap().clear();
 }
 
-fn wish(symbol: &str) -> c_uint {
-    let later = WISH.lock().unwrap().clone();
-    let wish = later.or_else(|| var("STAND_IN_FAIL").ok());
-    match wish.as_deref().and_then(|wish| wish.split_once(':')) {
-        Some((failing, code)) if failing == symbol => code.parse().unwrap(),
-        _ => 0,
+impl Wish {
+    fn of(text: &str) -> Self {
+        let (what, code) = text.split_once(':').unwrap_or(("", "0"));
+        Self { what: what.into(), code: code.parse().unwrap(), calls: 0 }
     }
+}
+
+fn with_wish<T>(act: impl FnOnce(&mut Wish) -> T) -> T {
+    let mut wish = WISH.lock().unwrap();
+    act(wish.get_or_insert_with(|| Wish::of(&var("STAND_IN_FAIL").unwrap_or_default())))
+}
+
+/// What the call that is made now shall be answered. Each function asks once, whatever else it does.
+fn wish(symbol: &str) -> c_uint {
+    // "The host function must not make any CUDA API calls" (`cuLaunchHostFunc`).
+    if IN_CALLBACK.get() {
+        IN_CALLBACKS.lock().unwrap().push(format!("{symbol} in a callback"));
+        return NOT_PERMITTED;
+    }
+    let code = with_wish(|wish| {
+        let number = wish.calls;
+        wish.calls += 1;
+        let at = wish.what.strip_prefix('@').map(|at| at.parse() == Ok(number));
+        if at.unwrap_or(wish.what == symbol) { wish.code } else { 0 }
+    });
+    if code != 0 {
+        refused(symbol);
+    }
+    if is_terminal(code) {
+        LOST.store(code, Ordering::Relaxed);
+    }
+    code
+}
+
+/// What a kernel that is launched now will end with.
+fn kernel_wish() -> c_uint {
+    with_wish(|wish| if wish.what == "kernel" { wish.code } else { 0 })
+}
+
+fn refused(symbol: &str) {
+    *REFUSED.lock().unwrap().entry(symbol.into()).or_default() += 1;
+}
+
+/// A function that does its work with whichever context, unless it shall fail.
+fn unless_refused(symbol: &str, work: impl FnOnce()) -> c_uint {
+    let code = wish(symbol);
+    if code == 0 {
+        work();
+    }
+    code
 }
 
 thread_local! {
@@ -140,9 +220,6 @@ thread_local! {
 /// Functions that need a current context say so, as the driver's do; so do they in a callback, and when the
 /// context has ended. A context that is current but nobody's here does not know our handles.
 fn in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
-    if IN_CALLBACK.get() {
-        return NOT_PERMITTED;
-    }
     let lost = LOST.load(Ordering::Relaxed);
     if lost != 0 {
         return lost;
@@ -154,12 +231,7 @@ fn in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
             INVALID_HANDLE
         }
         0 => work(),
-        code => {
-            if is_terminal(code) {
-                LOST.store(code, Ordering::Relaxed);
-            }
-            code
-        }
+        code => code,
     }
 }
 
@@ -181,7 +253,13 @@ fn in_context_of(symbol: &str, handles: &[usize], work: impl FnOnce() -> c_uint)
 
 /// The same for what a capture forbids.
 fn unsafe_in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
-    in_context(symbol, || unsafe_call().err().unwrap_or_else(work))
+    in_context(symbol, || match unsafe_call() {
+        Ok(()) => work(),
+        Err(code) => {
+            refused(symbol);
+            code
+        }
+    })
 }
 
 /// Work for a stream that uses these bytes.
