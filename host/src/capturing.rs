@@ -27,10 +27,8 @@ pub(crate) fn asking() -> Asking {
 
 /// Refuses what a capture forbids, and what a callback must not do.
 pub(crate) fn forbid(doing: &str) -> Result<(), Error> {
-    if CAPTURES.get() {
-        return Err(Error::Capturing { doing: doing.into() });
-    }
-    not_in_callback(doing)
+    not_in_callback(doing)?;
+    if CAPTURES.get() { Err(Error::Capturing { doing: doing.into() }) } else { Ok(()) }
 }
 
 /// Refuses what a callback must not do: give work to a device.

@@ -256,8 +256,27 @@ fn managed_memory_after_a_failure_is_unknown_until_it_is_written() {
     stream.launch(&module, 1, spoil, (write(&mut values),)).unwrap();
     assert!(values.as_slice().is_err());
     assert!(matches!(values.as_slice(), Err(Error::ContentsUnknown { .. })));
-    values.as_mut_slice().unwrap().fill(1.0);
+    // A slice to write could be read as well.
+    assert!(matches!(values.as_mut_slice(), Err(Error::ContentsUnknown { .. })));
+    assert!(matches!(values.write(&[1.0; 3]), Err(Error::LengthMismatch { buffer: 4, host: 3 })));
+    values.write(&[1.0; 4]).unwrap();
     assert_eq!(values.as_slice().unwrap(), [1.0; 4]);
+    values.as_mut_slice().unwrap()[0] = 2.0;
+
+    // So it is with page-locked memory.
+    let mut host = Pinned::<f32>::zeroed(&device, 4).unwrap();
+    let [failing, other] = [(); 2].map(|()| device.stream().unwrap());
+    let mut spoilt = ones(&device);
+    failing.launch(&module, 1, spoil, (write(&mut spoilt),)).unwrap();
+    failing.download(&ones(&device), &mut host).unwrap();
+    assert!(host.as_mut_slice().is_err());
+    assert!(matches!(host.as_mut_slice(), Err(Error::ContentsUnknown { .. })));
+    assert!(matches!(host.write(&[]), Err(Error::LengthMismatch { buffer: 4, host: 0 })));
+    host.write(&[3.0; 4]).unwrap();
+    assert_eq!(host.as_mut_slice().unwrap(), [3.0; 4]);
+    let mut copy = ones(&device);
+    other.upload(&host, &mut copy).unwrap();
+    assert_eq!(copy.to_vec().unwrap(), [3.0; 4]);
 }
 
 #[test]

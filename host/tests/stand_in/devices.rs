@@ -70,7 +70,9 @@ unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, which: c_int, _: c_
         75 => major.parse().unwrap(),
         76 => minor.parse().unwrap(),
         97 => 227 * 1024,
-        115 | 120 => 1,
+        // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+        115 => i32::from(var("STAND_IN_NO_POOLS").is_err()),
+        120 => 1,
         // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
         89 => i32::from(var("STAND_IN_ALONE").is_err()),
         _ => return INVALID_VALUE,

@@ -8,10 +8,11 @@
 //! - `STAND_IN_GPUS`: how many GPUs it shows; 1 by default.
 //! - `STAND_IN_CAPABILITY`: their compute capability; `9.0` by default.
 //! - `STAND_IN_VERSION`: the version that it says it has; `13000` by default.
+//! - `STAND_IN_NO_POOLS`: they have no memory pools.
 //! - `STAND_IN_ALONE`: the host must keep away from managed memory while kernels run.
 //! - `STAND_IN_FAIL`: `symbol:code`, a function that fails with this code; `kernel:code` is a kernel that
 //!   fails when it runs; `@n:code` is the call of that number from here on, whichever function it is of, and that
-//!   one alone.
+//!   one alone. Several stand with commas between.
 //!
 //! It is as unkind as the driver's documents let a driver be: work is done when something waits for it and
 //! not before (`model.rs`), what a capture forbids is refused and spoils the capture (`captures.rs`), an
@@ -89,8 +90,7 @@ extern "C" fn stand_in_seed(seed: u64) {
 
 /// What is to fail, and since when.
 struct Wish {
-    what: String,
-    code: c_uint,
+    what: Vec<(String, c_uint)>,
     /// Calls since it was wished.
     calls: u64,
 }
@@ -148,10 +148,20 @@ extern "C" fn stand_in_refused() -> *mut c_char {
     CString::new(lines.collect::<String>()).unwrap().into_raw()
 }
 
+/// How many calls were refused.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_refusals() -> usize {
+    REFUSED.lock().unwrap().values().sum()
+}
+
 /// A new process, as far as the device knows: its context works again, and nothing is left of what was there.
 #[unsafe(no_mangle)]
 extern "C" fn stand_in_revive() {
-    *machine() = Machine::default();
+    let mut machine = machine();
+    let violations = std::mem::take(&mut machine.violations);
+    let random = machine.random;
+    *machine = Machine::default();
+    (machine.random, machine.violations) = (random, violations);
     LOST.store(0, Ordering::Relaxed);
 }
 
@@ -163,8 +173,9 @@ extern "C" fn stand_in_forget() {
 
 impl Wish {
     fn of(text: &str) -> Self {
-        let (what, code) = text.split_once(':').unwrap_or(("", "0"));
-        Self { what: what.into(), code: code.parse().unwrap(), calls: 0 }
+        let wishes = text.split(',').filter_map(|wish| wish.split_once(':'));
+        let what = wishes.map(|(what, code)| (what.to_owned(), code.parse().unwrap())).collect();
+        Self { what, calls: 0 }
     }
 }
 
@@ -183,9 +194,14 @@ fn wish(symbol: &str) -> c_uint {
     let code = with_wish(|wish| {
         let number = wish.calls;
         wish.calls += 1;
-        let at = wish.what.strip_prefix('@').map(|at| at.parse() == Ok(number));
-        if at.unwrap_or(wish.what == symbol) { wish.code } else { 0 }
+        let meant = wish.what.iter().find(|(what, _)| match what.strip_prefix('@') {
+            Some(at) => at.parse() == Ok(number),
+            None => what == symbol,
+        });
+        meant.map_or(0, |(_, code)| *code)
     });
+    // That this value is none is an answer of this function's, and no refusal.
+    let code = if (symbol, code) == ("cuFuncGetParamInfo", INVALID_VALUE) { 400 } else { code };
     if code != 0 {
         refused(symbol);
     }
@@ -197,7 +213,10 @@ fn wish(symbol: &str) -> c_uint {
 
 /// What a kernel that is launched now will end with.
 fn kernel_wish() -> c_uint {
-    with_wish(|wish| if wish.what == "kernel" { wish.code } else { 0 })
+    with_wish(|wish| {
+        let meant = wish.what.iter().find(|(what, _)| what == "kernel");
+        meant.map_or(0, |(_, code)| *code)
+    })
 }
 
 fn refused(symbol: &str) {

@@ -133,6 +133,11 @@ pub fn refused() -> BTreeMap<String, usize> {
     lines.map(|(symbol, count)| (symbol.to_owned(), count.parse().unwrap())).collect()
 }
 
+/// How many calls were refused.
+pub fn refusals() -> usize {
+    number("stand_in_refusals")
+}
+
 /// How many calls there were since the last [`fail`].
 pub fn calls() -> usize {
     number("stand_in_calls")
