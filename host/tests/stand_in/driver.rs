@@ -101,6 +101,9 @@ static WISH: Mutex<Option<Wish>> = Mutex::new(None);
 /// Calls of callbacks, during which the machine is locked.
 static IN_CALLBACKS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+/// Each call, by its function's name, from when somebody began to look.
+static TRACE: Mutex<Option<String>> = Mutex::new(None);
+
 /// How often each function was refused, by a wish or because a capture forbids it.
 static REFUSED: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
@@ -148,6 +151,13 @@ extern "C" fn stand_in_refused() -> *mut c_char {
     CString::new(lines.collect::<String>()).unwrap().into_raw()
 }
 
+/// All calls of the driver's functions since this was asked last; the caller keeps the text.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_trace() -> *mut c_char {
+    let trace = TRACE.lock().unwrap().replace(String::new());
+    CString::new(trace.unwrap_or_default()).unwrap().into_raw()
+}
+
 /// How many calls were refused.
 #[unsafe(no_mangle)]
 extern "C" fn stand_in_refusals() -> usize {
@@ -190,6 +200,10 @@ fn wish(symbol: &str) -> c_uint {
     if IN_CALLBACK.get() {
         IN_CALLBACKS.lock().unwrap().push(format!("{symbol} in a callback"));
         return NOT_PERMITTED;
+    }
+    if let Some(trace) = &mut *TRACE.lock().unwrap() {
+        trace.push_str(symbol);
+        trace.push('\n');
     }
     let code = with_wish(|wish| {
         let number = wish.calls;

@@ -133,6 +133,13 @@ pub fn refused() -> BTreeMap<String, usize> {
     lines.map(|(symbol, count)| (symbol.to_owned(), count.parse().unwrap())).collect()
 }
 
+/// Which of the driver's functions are called while `act` runs, in their order.
+pub fn called<T>(act: impl FnOnce() -> T) -> (T, Vec<String>) {
+    text("stand_in_trace");
+    let done = act();
+    (done, text("stand_in_trace").lines().map(str::to_owned).collect())
+}
+
 /// How many calls were refused.
 pub fn refusals() -> usize {
     number("stand_in_refusals")
