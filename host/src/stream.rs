@@ -44,12 +44,24 @@ use crate::view::{Readable, Writable};
 
 /// An order of work on a device. Made by [`Device::stream`].
 ///
-/// ```ignore
+/// ```no_run
+/// # mod scale_kernel {
+/// #     use baton::launch::{Call, DeviceSlice, DeviceSliceMut};
+/// #     pub fn scale<'a>(_: DeviceSlice<'a, f32>, _: DeviceSliceMut<'a, f32>, _: f32) -> Call<'a> {
+/// #         unimplemented!("it is only compiled")
+/// #     }
+/// # }
+/// # use baton_host::{Buffer, Device, Module, read, write};
+/// # fn beside(device: &Device, module: Module) -> Result<(), baton_host::Error> {
+/// # let mut a = Buffer::from_slice(device, &[1.0f32; 256])?;
+/// # let (mut b, mut c) = (Buffer::poisoned(device, 256)?, Buffer::poisoned(device, 256)?);
 /// let (first, second) = (device.stream()?, device.stream()?);
 /// first.launch(&module, 64, scale_kernel::scale, (read(&a), write(&mut b), 2.0))?;
 /// second.launch(&module, 64, scale_kernel::scale, (read(&a), write(&mut c), 3.0))?; // beside the first
 /// first.fill(&mut a, 0)?;   // waits for the second stream, which reads `a`
 /// let values = c.to_vec()?; // waits on the host for what writes `c`
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// It may be used from several threads; each piece of work has its place in the order from when it was
