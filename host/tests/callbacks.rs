@@ -11,11 +11,13 @@ use std::panic::panic_any;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::task::{Context, Wake};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use baton_host::{Buffer, Device, Error, Pinned, read, write};
+use baton_host::reservation::Fence;
+use baton_host::{Buffer, Device, Error, Managed, Pinned, read, write};
 use everywhere::everywhere;
 use fixture::{KERNELS, block_on, gpu, ones, scale, spoil};
 use stand_in::{Driver, allocations, complete, fail, violations, with};
@@ -68,6 +70,51 @@ fn a_callback_may_drop_the_last_of_everything() {
             thread::sleep(Duration::from_micros(100));
         }
         assert_eq!(violations(), "");
+    });
+}
+
+#[test]
+fn a_callback_is_kept_from_the_driver() {
+    everywhere("a_callback_is_kept_from_the_driver", |[device]| {
+        let is_gpu = !device.is_emulator();
+        let module = device.load(&KERNELS).unwrap();
+        let stream = device.stream().unwrap();
+        let (mut data, mut host) = (ones(&device), Pinned::<f32>::zeroed(&device, 4).unwrap());
+        let mut output = ones(&device);
+        let fence = stream.fill(&mut data, 0).unwrap();
+        stream.download(&data, &mut host).unwrap();
+        let (tell, told) = channel();
+        let own = device.clone();
+        let called = stream.call_back(move || {
+            let call = scale(data.as_arg(), output.as_arg_mut(), 2.0);
+            let refused = [
+                own.stream().err(),
+                own.load(&KERNELS).err(),
+                own.launch(&module, 1, call).err(),
+                Buffer::from_slice(&own, &[1.0f32]).err(),
+                Pinned::<f32>::zeroed(&own, 1).err(),
+                Managed::<f32>::zeroed(&own, 1).err(),
+                data.to_vec().err(),
+                host.as_slice().err(),
+                fence.synchronize().err(),
+                own.thread_stream().err(),
+                data.tiled(&[4], &[4]).encode().and_then(|map| map.store()).err(),
+                if is_gpu { Device::gpu(0).err() } else { own.stream().err() },
+            ];
+            let in_callback = |error: &Option<Error>| match error {
+                Some(Error::InCallback { .. }) => true,
+                // A description is refused in its own words.
+                Some(error) => error.to_string().contains("callback"),
+                None => false,
+            };
+            let all: Vec<_> = refused.iter().map(in_callback).collect();
+            // What may be asked everywhere says what is known.
+            let (listed, known) = (Device::list().len(), data.describe().to_string());
+            let _ = tell.send((all, fence.poll().is_ok(), listed, known));
+        });
+        called.unwrap().synchronize().unwrap();
+        let (refused, ..) = told.recv().unwrap();
+        assert_eq!(refused, [true; 12]);
     });
 }
 

@@ -10,7 +10,7 @@ use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUevent};
 
 use super::api::{self, Api};
 use super::result::{self, Meaning};
-use crate::capturing::elsewhere;
+use crate::capturing::{elsewhere, not_in_callback};
 use crate::driver::{Entered, WaitPolicy};
 use crate::error::Error;
 use crate::grid::Limits;
@@ -18,6 +18,7 @@ use crate::image::Image;
 
 /// How many GPUs the driver shows; an error says why there is no driver to ask.
 pub(crate) fn count() -> Result<usize, Error> {
+    not_in_callback("looking for GPUs")?;
     api::api().map(|(_, count)| count)
 }
 
@@ -39,6 +40,7 @@ pub(crate) struct Facts {
 
 /// Asks the driver about a GPU.
 pub(crate) fn facts(index: usize) -> Result<Facts, Error> {
+    not_in_callback("asking a GPU what it is")?;
     let (api, count) = api::api()?;
     if index >= count {
         return Err(Error::NoSuchGpu { index, count });
@@ -171,6 +173,7 @@ impl Gpu {
 impl Gpu {
     /// Makes the context current, and what was current before at the end.
     pub(super) fn enter(&self, doing: &str) -> Result<Entered, Error> {
+        not_in_callback(doing)?;
         self.alive(doing)?;
         let current = Current { api: self.api, context: self.context.expose_provenance() };
         current.enter().map_err(self.failed(doing))
