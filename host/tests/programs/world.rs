@@ -89,12 +89,19 @@ impl Unknown {
     }
 }
 
-/// Callbacks, in the order in which they were called, and those that were given: who gave them, to which stream, and the
-/// fence.
+/// Callbacks, in the order in which they were called, and those that were given.
 #[derive(Default)]
 struct Callbacks {
     called: Arc<Mutex<Vec<u32>>>,
-    given: Mutex<Vec<(u32, (ThreadId, ContextId), Option<StreamFence>)>>,
+    given: Mutex<Vec<Given>>,
+}
+
+struct Given {
+    id: u32,
+    /// Who gave it, and to which stream.
+    of: (ThreadId, ContextId),
+    /// None after an error: it may be on its way even so.
+    fence: Option<StreamFence>,
 }
 
 impl Callbacks {
@@ -104,10 +111,10 @@ impl Callbacks {
         let ended = |fence: &Option<StreamFence>| {
             fence.as_ref().is_some_and(|fence| fence.synchronize().is_ok())
         };
-        let ended: Vec<bool> = given.iter().map(|(.., fence)| ended(fence)).collect();
+        let ended: Vec<bool> = given.iter().map(|given| ended(&given.fence)).collect();
         let called = self.called.lock().unwrap();
         let mut last = HashMap::new();
-        for ((id, of, _), ended) in given.iter().zip(ended) {
+        for (Given { id, of, .. }, ended) in given.iter().zip(ended) {
             let mut places = called.iter().enumerate().filter(|(_, called)| *called == id);
             let place = places.next().map(|(place, _)| place);
             assert!(places.next().is_none(), "callback {id} was called twice");
@@ -583,11 +590,10 @@ impl World {
         });
         let (fence, done) = match given {
             Ok(fence) => (Some(fence), Ok(())),
-            // It may be on its way even so.
             Err(error) => (None, Err(error)),
         };
         let of = (thread::current().id(), stream.context());
-        self.callbacks.given.lock().unwrap().push((id, of, fence));
+        self.callbacks.given.lock().unwrap().push(Given { id, of, fence });
         done
     }
 
