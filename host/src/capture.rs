@@ -124,7 +124,8 @@ impl<'s> Going<'s> {
         self.ended.set(true);
         capturing::set(false);
         let captured = self.first.end_capture();
-        self.others.borrow().iter().for_each(|other| other.leave_capture());
+        let has_ended = captured.is_ok();
+        self.others.borrow().iter().for_each(|other| other.leave_capture(has_ended));
         captured
     }
 

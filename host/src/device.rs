@@ -50,8 +50,12 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.staging.finish();
-        self.leftovers.finish();
+        let staging = std::mem::take(&mut self.staging);
+        let leftovers = std::mem::take(&mut self.leftovers);
+        capturing::elsewhere(move || {
+            staging.finish();
+            leftovers.finish();
+        });
     }
 }
 

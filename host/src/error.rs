@@ -282,6 +282,16 @@ pub enum Error {
         doing: String,
     },
 
+    /// The driver has refused to end the capture of a stream, so what that is given would be put down and never done.
+    #[error(
+        "{doing}: the driver has not ended the capture of this stream, and what it is given would not be done; drop it and \
+         make another"
+    )]
+    StillCaptured {
+        /// What was given.
+        doing: String,
+    },
+
     /// A buffer is larger than an address space.
     #[error("a buffer of {len} elements of {size} bytes is larger than the address space")]
     TooLarge {

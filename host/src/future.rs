@@ -5,6 +5,7 @@
 //! it does the work.
 
 use std::future::{Future, IntoFuture};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -74,6 +75,7 @@ fn watch(fence: &StreamFence, waker: &Waker) -> Result<(), Error> {
         let doing = "starting the thread that looks after fences".into();
         return Err(Error::Driver { doing, reason: reason.clone() });
     }
+    let own = waker.clone();
     let mut list = WATCHED.list();
     let known = list.iter().any(|(other, other_waker)| {
         other.is_later_or_same(fence)
@@ -81,7 +83,7 @@ fn watch(fence: &StreamFence, waker: &Waker) -> Result<(), Error> {
             && other_waker.will_wake(waker)
     });
     if !known {
-        list.push((fence.clone(), waker.clone()));
+        list.push((fence.clone(), own));
         WATCHED.some.notify_one();
     }
     Ok(())
@@ -106,7 +108,9 @@ fn look_after() {
                 Ok(Status::Pending) => Some((fence, waker)),
                 // The task asks itself, and is told what happened.
                 _ => {
-                    waker.wake();
+                    // It is the task's executor's: if it panics, others are woken all the same.
+                    let woken = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+                    woken.unwrap_or_else(std::mem::forget);
                     None
                 }
             })

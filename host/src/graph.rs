@@ -3,6 +3,8 @@
 //! Each launch of a [`Graph`] is one piece of work that touches everything which its capture touched, and waits for
 //! that.
 
+use std::fmt;
+
 use crate::capture::Capture;
 use crate::capturing;
 use crate::device::Device;
@@ -83,6 +85,8 @@ impl Graph {
         let stream: &'s Stream = stream;
         let (captured, touched) = stream.put_down(work)?;
         let Some(graph) = &mut self.graph else { return Err(Error::ForeignFence) };
+        // Until the new work has its place, a driver that fails may have left either.
+        self.touched.extend(touched.iter().cloned());
         let updated = if stream.lane().update(&mut **graph, &*captured)? {
             Updated::InPlace
         } else {
@@ -116,6 +120,13 @@ impl Graph {
             .lane()
             .submit(&touched, label, |giver| giver.give(|queue| give(queue, &**graph)));
         given.map(|((), fence)| fence)
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let touched = self.touched.len();
+        f.debug_struct("Graph").field("device", &self.device).field("touched", &touched).finish()
     }
 }
 

@@ -73,11 +73,8 @@ pub struct Declared {
     pub parameters: &'static [u64],
 }
 
-/// The [`Image`] of the kernel crate of that name (with underscores), which `build.rs` has built.
-///
-/// ```ignore
-/// static KERNELS: baton_host::Image = baton_host::image!("ring_kernel");
-/// ```
+/// The [`Image`] of the kernel crate of that name (with underscores), which `build.rs` has built:
+/// `static KERNELS: baton_host::Image = baton_host::image!("ring_kernel");`.
 #[macro_export]
 macro_rules! image {
     ($name:literal) => {

@@ -105,9 +105,7 @@ impl Lane {
             })
         })?;
         let mut order = self.order();
-        if order.captures {
-            return Err(Error::Capturing { doing: label.into_owned() });
-        }
+        order.not_captured(&label)?;
         if !self.isolated {
             order.check()?;
         }
@@ -154,7 +152,9 @@ impl Lane {
             return Ok(());
         }
         self.driver.alive("waiting for another stream")?;
-        self.order().wait(&*self.queue, fence)
+        let mut order = self.order();
+        order.not_captured("waiting for another stream")?;
+        order.wait(&*self.queue, fence)
     }
 
     /// The driver's handle.
@@ -167,7 +167,8 @@ impl Lane {
     /// # Safety
     /// It is an event of the driver's that has not been destroyed.
     pub unsafe fn wait_for_foreign(&self, event: *mut c_void) -> Result<(), Error> {
-        let _order = self.order();
+        let order = self.order();
+        order.not_captured("waiting for an event of another library")?;
         // SAFETY: the caller's.
         unsafe { self.queue.wait_foreign(event) }
     }
@@ -184,6 +185,7 @@ impl Lane {
     /// What is given from now on is put down.
     pub fn begin_capture(&self) -> Result<(), Error> {
         let mut order = self.order();
+        order.not_captured("beginning a capture")?;
         self.queue.begin_capture()?;
         order.captures = true;
         Ok(())
@@ -213,22 +215,25 @@ impl Lane {
     /// What is given from now on is put down, in the capture of that place and behind it.
     pub fn join_capture(&self, place: &dyn Event) -> Result<(), Error> {
         let mut order = self.order();
+        order.not_captured("making a branch of a capture")?;
         let _entered = self.queue.enter()?;
         self.queue.wait(place)?;
         order.captures = true;
         Ok(())
     }
 
-    /// The capture that was joined has ended.
-    pub fn leave_capture(&self) {
-        self.order().captures = false;
+    /// The capture that was joined has ended, or was to.
+    pub fn leave_capture(&self, has_ended: bool) {
+        self.order().captures = !has_ended && self.queue.is_captured();
     }
 
     /// Everything that was put down here and in the orders that have joined.
     pub fn end_capture(&self) -> Result<Box<dyn Captured>, Error> {
         let mut order = self.order();
-        order.captures = false;
-        self.queue.end_capture()
+        let captured = self.queue.end_capture();
+        // What is given to a stream that is captured still would be put down, and nobody would do it.
+        order.captures = captured.is_err() && self.queue.is_captured();
+        captured
     }
 
     /// What was put down, so that it can be launched.
@@ -268,6 +273,11 @@ impl Order {
         queue.wait(event)?;
         self.waited.add(fence);
         Ok(())
+    }
+
+    /// What it were given would not be done.
+    fn not_captured(&self, doing: &str) -> Result<(), Error> {
+        if self.captures { Err(Error::StillCaptured { doing: doing.into() }) } else { Ok(()) }
     }
 
     /// An order of which something has failed takes no more work.

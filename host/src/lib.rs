@@ -5,7 +5,22 @@
 //! the image has code for it, and the emulator everywhere else, and nothing but the report tells
 //! them apart:
 //!
-//! ```ignore
+//! ```no_run
+//! # mod scale_kernel {
+//! #     use baton::launch::{Call, DeviceSlice, DeviceSliceMut};
+//! #     pub fn scale<'a>(_: DeviceSlice<'a, f32>, _: DeviceSliceMut<'a, f32>, _: f32) -> Call<'a> {
+//! #         unimplemented!("it is only compiled")
+//! #     }
+//! # }
+//! # // What the build script of a program would have made.
+//! # mod baton_host {
+//! #     pub use ::baton_host::*;
+//! #     macro_rules! image {
+//! #         ($name:literal) => { ::baton_host::Image { name: $name, binaries: &[] } };
+//! #     }
+//! #     pub(crate) use image;
+//! # }
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use baton_host::{Buffer, Device};
 //!
 //! static KERNELS: baton_host::Image = baton_host::image!("scale_kernel");
@@ -21,6 +36,8 @@
 //!
 //! assert_eq!(output.to_vec()?, [2.0, 4.0, 6.0, 8.0]);
 //! println!("{} in {:?}", device.name(), report.elapsed);
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! # What is checked, and when

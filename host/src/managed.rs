@@ -86,10 +86,25 @@ impl<T: DeviceValue> Managed<T> {
     }
 
     /// The values, when no work reads or writes them any more.
+    ///
+    /// # Errors
+    /// [`Error::ContentsUnknown`] if work that was to write them has failed. [`write`](Self::write) takes others.
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], Error> {
-        let allocation = self.buffer.allocation();
-        allocation.ready_for(Access::Overwrite, "writing managed memory")?;
-        allocation.reservation().lock().forgive();
+        self.for_writing(Access::Write)
+    }
+
+    /// Puts `values` there, whatever there was, when no work reads or writes it any more. The lengths must be equal.
+    pub fn write(&mut self, values: &[T]) -> Result<(), Error> {
+        if self.len() != values.len() {
+            return Err(Error::LengthMismatch { buffer: self.len(), host: values.len() });
+        }
+        self.for_writing(Access::Overwrite)?.copy_from_slice(values);
+        self.buffer.allocation().reservation().lock().forgive();
+        Ok(())
+    }
+
+    fn for_writing(&mut self, access: Access) -> Result<&mut [T], Error> {
+        self.buffer.allocation().ready_for(access, "writing managed memory")?;
         self.for_the_host();
         *self.newer() = Newer::Host;
         // SAFETY: as above; the borrow is exclusive, and no work reads it either.

@@ -64,9 +64,25 @@ impl<T: DeviceValue> Pinned<T> {
     }
 
     /// The values, when no stream reads or writes them any more.
+    ///
+    /// # Errors
+    /// [`Error::ContentsUnknown`] if work that was to write them has failed. [`write`](Self::write) takes others.
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], Error> {
-        self.allocation.ready_for(Access::Overwrite, "writing page-locked memory")?;
+        self.for_writing(Access::Write)
+    }
+
+    /// Puts `values` there, whatever there was, when no stream reads or writes it any more. The lengths must be equal.
+    pub fn write(&mut self, values: &[T]) -> Result<(), Error> {
+        if self.len != values.len() {
+            return Err(Error::LengthMismatch { buffer: self.len, host: values.len() });
+        }
+        self.for_writing(Access::Overwrite)?.copy_from_slice(values);
         self.allocation.reservation().lock().forgive();
+        Ok(())
+    }
+
+    fn for_writing(&mut self, access: Access) -> Result<&mut [T], Error> {
+        self.allocation.ready_for(access, "writing page-locked memory")?;
         // SAFETY: as above; the borrow is exclusive, and no stream reads it either.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.allocation.address().0.cast(), self.len) })
     }

@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use baton::launch::{DeviceId, DeviceValue};
@@ -44,12 +44,24 @@ use crate::view::{Readable, Writable};
 
 /// An order of work on a device. Made by [`Device::stream`].
 ///
-/// ```ignore
+/// ```no_run
+/// # mod scale_kernel {
+/// #     use baton::launch::{Call, DeviceSlice, DeviceSliceMut};
+/// #     pub fn scale<'a>(_: DeviceSlice<'a, f32>, _: DeviceSliceMut<'a, f32>, _: f32) -> Call<'a> {
+/// #         unimplemented!("it is only compiled")
+/// #     }
+/// # }
+/// # use baton_host::{Buffer, Device, Module, read, write};
+/// # fn beside(device: &Device, module: Module) -> Result<(), baton_host::Error> {
+/// # let mut a = Buffer::from_slice(device, &[1.0f32; 256])?;
+/// # let (mut b, mut c) = (Buffer::poisoned(device, 256)?, Buffer::poisoned(device, 256)?);
 /// let (first, second) = (device.stream()?, device.stream()?);
 /// first.launch(&module, 64, scale_kernel::scale, (read(&a), write(&mut b), 2.0))?;
 /// second.launch(&module, 64, scale_kernel::scale, (read(&a), write(&mut c), 3.0))?; // beside the first
 /// first.fill(&mut a, 0)?;   // waits for the second stream, which reads `a`
 /// let values = c.to_vec()?; // waits on the host for what writes `c`
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// It may be used from several threads; each piece of work has its place in the order from when it was
@@ -82,15 +94,20 @@ impl Device {
         thread_local! {
             static STREAMS: RefCell<HashMap<DeviceId, Weak<Stream>>> = RefCell::default();
         }
-        STREAMS.with_borrow_mut(|streams| {
+        let known = STREAMS.try_with(|streams| {
+            let mut streams = streams.borrow_mut();
             streams.retain(|_, stream| stream.strong_count() > 0);
-            if let Some(stream) = streams.get(&self.id()).and_then(Weak::upgrade) {
-                return Ok(stream);
-            }
-            let stream = Rc::new(self.stream()?);
-            streams.insert(self.id(), Rc::downgrade(&stream));
-            Ok(stream)
-        })
+            streams.get(&self.id()).and_then(Weak::upgrade)
+        });
+        if let Ok(Some(stream)) = known {
+            return Ok(stream);
+        }
+        let stream = Rc::new(self.stream()?);
+        // A thread that is ending keeps no list any more.
+        let _ = STREAMS.try_with(|streams| {
+            streams.borrow_mut().insert(self.id(), Rc::downgrade(&stream));
+        });
+        Ok(stream)
     }
 }
 
@@ -241,9 +258,20 @@ impl Stream {
         &self,
         callback: impl FnOnce() + Send + 'static,
     ) -> Result<StreamFence, Error> {
-        let given = self.lane.submit(&[], "callback", |giver| {
-            giver.give(|queue| queue.callback(Box::new(callback)))
-        });
+        // What it has is the caller's: if it is refused, it is dropped here, where nothing is locked.
+        let callback = Arc::new(Mutex::new(Some(callback)));
+        let call = {
+            let callback = Arc::clone(&callback);
+            move || {
+                let callback = callback.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(callback) = callback {
+                    callback();
+                }
+            }
+        };
+        let given = self
+            .lane
+            .submit(&[], "callback", |giver| giver.give(|queue| queue.callback(Box::new(call))));
         given.map(|((), fence)| fence)
     }
 

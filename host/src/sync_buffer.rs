@@ -8,9 +8,21 @@ use crate::error::Error;
 
 /// The state of a [protocol](baton::protocol): `objects` times `N` words, zeroed for each launch (rule A14).
 ///
-/// ```ignore
+/// ```no_run
+/// # mod kernel {
+/// #     use baton::launch::{Call, DeviceSliceMut, SyncWords};
+/// #     pub fn totals<'a>(_: (SyncWords<'a, 1>, DeviceSliceMut<'a, u32>)) -> Call<'a> {
+/// #         unimplemented!("it is only compiled")
+/// #     }
+/// # }
+/// # use baton_host::{Buffer, Device, Module, SyncBuffer};
+/// # fn locked(device: Device, module: Module) -> Result<(), baton_host::Error> {
+/// # let mut totals = Buffer::<u32>::zeroed(&device, 4)?;
 /// let mut lock = SyncBuffer::<1>::new(&device)?;
-/// device.launch(&module, 8, kernel::totals((lock.reset()?, totals.as_arg_mut())))?;
+/// let report = device.launch(&module, 8, kernel::totals((lock.reset()?, totals.as_arg_mut())))?;
+/// # drop(report);
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// What [`reset`](Self::reset) gives serves one launch:

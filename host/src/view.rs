@@ -46,7 +46,7 @@ impl<T> Clone for View<'_, T> {
 
 impl<T> Copy for View<'_, T> {}
 
-/// Memory of a device whose values work can read: a [`Buffer`], a [`View`] or a [`ViewMut`].
+/// Memory of a device whose values work can read: a [`Buffer`], a [`View`] or a [`ViewMut`], alone or shared in an [`Arc`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no memory of a device that work could read",
     note = "rule G1: pass `&buffer`, or a part of it: `&buffer.slice(a..b)?`"
@@ -75,6 +75,7 @@ pub(crate) mod sealed {
 
 impl<T> sealed::Sealed for Buffer<T> {}
 impl<T> sealed::Sealed for View<'_, T> {}
+impl<M: sealed::Sealed> sealed::Sealed for Arc<M> {}
 impl<T> sealed::Sealed for ViewMut<'_, T> {}
 
 impl<T: DeviceValue> Readable for Buffer<T> {
@@ -98,6 +99,15 @@ impl<T: DeviceValue> Readable for ViewMut<'_, T> {
 
     fn view(&self) -> View<'_, T> {
         View { memory: self.memory, first: self.first, len: self.len, values: PhantomData }
+    }
+}
+
+/// What several threads read.
+impl<M: Readable> Readable for Arc<M> {
+    type Value = M::Value;
+
+    fn view(&self) -> View<'_, M::Value> {
+        (**self).view()
     }
 }
 

@@ -3,42 +3,21 @@
 
 #![cfg(target_os = "linux")]
 
+mod everywhere;
 mod fixture;
 mod stand_in;
 
 use std::thread;
 
 use baton_host::{Buffer, Device, Error, Managed, Pinned, Readable, Writable, read, write};
+use everywhere::everywhere;
 use fixture::{KERNELS, count, ones, scale, seeded, spoil};
-use stand_in::{Driver, allocations, asked, complete, contexts, fail, seed, violations, with};
-
-/// With two GPUs of the stand-in, and with two emulators, for some seeds each.
-fn with_two(test: &str, body: impl Fn(&Device, &Device)) {
-    with(Driver::StandIn, &[("STAND_IN_GPUS", "2")], test, || {
-        for of in 0..16 {
-            seed(of);
-            body(&Device::gpu(0).unwrap(), &Device::gpu(1).unwrap());
-            body(&seeded(of), &seeded(of + 100));
-        }
-        assert_eq!((violations().as_str(), allocations()), ("", 0));
-    });
-}
-
-/// The same with one.
-fn with_one(test: &str, body: impl Fn(&Device)) {
-    with(Driver::StandIn, &[], test, || {
-        for of in 0..16 {
-            seed(of);
-            body(&Device::gpu(0).unwrap());
-            body(&seeded(of));
-        }
-        assert_eq!((violations().as_str(), allocations()), ("", 0));
-    });
-}
+use stand_in::{Driver, asked, complete, contexts, fail, seed, with};
 
 #[test]
 fn copies_between_devices_are_in_order_with_the_work_of_both() {
-    with_two("copies_between_devices_are_in_order_with_the_work_of_both", |here, there| {
+    everywhere("copies_between_devices_are_in_order_with_the_work_of_both", |[here, there]| {
+        let (here, there) = (&here, &there);
         let modules = [here, there].map(|device| device.load(&KERNELS).unwrap());
         let [s1, s2] = [here, there].map(|device| device.stream().unwrap());
         let (input, mut a, mut b, mut c) = (ones(here), ones(here), ones(there), ones(there));
@@ -58,7 +37,8 @@ fn copies_between_devices_are_in_order_with_the_work_of_both() {
 
 #[test]
 fn parts_are_copied_between_devices_and_both_ends_may_be_dropped() {
-    with_two("parts_are_copied_between_devices_and_both_ends_may_be_dropped", |here, there| {
+    everywhere("parts_are_copied_between_devices_and_both_ends_may_be_dropped", |[here, there]| {
+        let (here, there) = (&here, &there);
         let [s1, s2] = [here, there].map(|device| device.stream().unwrap());
         let a = Buffer::from_slice(here, &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
         let mut b = Buffer::<f32>::zeroed(there, 4).unwrap();
@@ -75,7 +55,8 @@ fn parts_are_copied_between_devices_and_both_ends_may_be_dropped() {
 
 #[test]
 fn streams_wait_for_another_devices_work() {
-    with_two("streams_wait_for_another_devices_work", |here, there| {
+    everywhere("streams_wait_for_another_devices_work", |[here, there]| {
+        let (here, there) = (&here, &there);
         let [s1, s2] = [here, there].map(|device| device.stream().unwrap());
         let mut a = ones(here);
         let filled = s1.fill(&mut a, 0).unwrap();
@@ -89,7 +70,8 @@ fn streams_wait_for_another_devices_work() {
 
 #[test]
 fn two_devices_that_wait_for_each_other_in_turns() {
-    with_two("two_devices_that_wait_for_each_other_in_turns", |here, there| {
+    everywhere("two_devices_that_wait_for_each_other_in_turns", |[here, there]| {
+        let (here, there) = (&here, &there);
         let [s1, s2] = [here, there].map(|device| device.stream().unwrap());
         let (mut a, mut b) = (ones(here), ones(there));
         let modules = [here, there].map(|device| device.load(&KERNELS).unwrap());
@@ -109,7 +91,8 @@ fn two_devices_that_wait_for_each_other_in_turns() {
 
 #[test]
 fn threads_of_two_devices_go_on_at_the_same_time() {
-    with_two("threads_of_two_devices_go_on_at_the_same_time", |here, there| {
+    everywhere("threads_of_two_devices_go_on_at_the_same_time", |[here, there]| {
+        let (here, there) = (&here, &there);
         let (mut a, mut b) = (ones(here), ones(there));
         for _ in 0..4 {
             let pairs = [(here, &mut a), (there, &mut b)];
@@ -144,7 +127,8 @@ fn threads_of_two_devices_go_on_at_the_same_time() {
 
 #[test]
 fn copies_between_devices_are_captured_too() {
-    with_two("copies_between_devices_are_captured_too", |here, there| {
+    everywhere("copies_between_devices_are_captured_too", |[here, there]| {
+        let (here, there) = (&here, &there);
         let mut stream = here.stream().unwrap();
         let (mut a, mut b) = (ones(here), ones(there));
         let mut graph = stream
@@ -225,7 +209,8 @@ fn a_copy_between_gpus_is_one_call() {
 
 #[test]
 fn managed_memory_is_seen_by_host_and_device_in_turns() {
-    with_one("managed_memory_is_seen_by_host_and_device_in_turns", |device| {
+    everywhere("managed_memory_is_seen_by_host_and_device_in_turns", |[device]| {
+        let device = &device;
         let module = device.load(&KERNELS).unwrap();
         let [s1, s2] = [(); 2].map(|()| device.stream().unwrap());
         let mut values = Managed::from_slice(device, &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
@@ -271,14 +256,34 @@ fn managed_memory_after_a_failure_is_unknown_until_it_is_written() {
     stream.launch(&module, 1, spoil, (write(&mut values),)).unwrap();
     assert!(values.as_slice().is_err());
     assert!(matches!(values.as_slice(), Err(Error::ContentsUnknown { .. })));
-    values.as_mut_slice().unwrap().fill(1.0);
+    // A slice to write could be read as well.
+    assert!(matches!(values.as_mut_slice(), Err(Error::ContentsUnknown { .. })));
+    assert!(matches!(values.write(&[1.0; 3]), Err(Error::LengthMismatch { buffer: 4, host: 3 })));
+    values.write(&[1.0; 4]).unwrap();
     assert_eq!(values.as_slice().unwrap(), [1.0; 4]);
+    values.as_mut_slice().unwrap()[0] = 2.0;
+
+    // So it is with page-locked memory.
+    let mut host = Pinned::<f32>::zeroed(&device, 4).unwrap();
+    let [failing, other] = [(); 2].map(|()| device.stream().unwrap());
+    let mut spoilt = ones(&device);
+    failing.launch(&module, 1, spoil, (write(&mut spoilt),)).unwrap();
+    failing.download(&ones(&device), &mut host).unwrap();
+    assert!(host.as_mut_slice().is_err());
+    assert!(matches!(host.as_mut_slice(), Err(Error::ContentsUnknown { .. })));
+    assert!(matches!(host.write(&[]), Err(Error::LengthMismatch { buffer: 4, host: 0 })));
+    host.write(&[3.0; 4]).unwrap();
+    assert_eq!(host.as_mut_slice().unwrap(), [3.0; 4]);
+    let mut copy = ones(&device);
+    other.upload(&host, &mut copy).unwrap();
+    assert_eq!(copy.to_vec().unwrap(), [3.0; 4]);
 }
 
 #[test]
 fn managed_memory_is_given_back_when_it_is_not_used_and_goes_into_no_graph() {
     let test = "managed_memory_is_given_back_when_it_is_not_used_and_goes_into_no_graph";
-    with_one(test, |device| {
+    everywhere(test, |[device]| {
+        let device = &device;
         let mut stream = device.stream().unwrap();
         let mut values = Managed::<f32>::zeroed(device, 4).unwrap();
         let mut buffer = ones(device);

@@ -2,24 +2,14 @@
 
 #![cfg(target_os = "linux")]
 
+mod everywhere;
 mod fixture;
 mod stand_in;
 
 use baton_host::{Buffer, Device, Error, Stream, Updated, read, write};
+use everywhere::everywhere;
 use fixture::{KERNELS, SHAPE, bare, count, gpu, ones, scale, seeded, spoil};
-use stand_in::{Driver, asked, fail, seed, violations, with};
-
-/// On the stand-in, which is late, and does some of its work early as each seed says; and on emulators of as many seeds.
-fn everywhere(test: &str, body: impl Fn(Device)) {
-    with(Driver::StandIn, &[], test, || {
-        for of in 0..16 {
-            seed(of);
-            body(Device::gpu(0).unwrap());
-            body(seeded(of));
-        }
-        assert_eq!(violations(), "");
-    });
-}
+use stand_in::{Driver, asked, fail, violations, with};
 
 fn streams<const N: usize>(device: &Device) -> [Stream; N] {
     [(); N].map(|()| device.stream().unwrap())
@@ -27,7 +17,7 @@ fn streams<const N: usize>(device: &Device) -> [Stream; N] {
 
 #[test]
 fn branches_are_in_the_order_that_their_buffers_say() {
-    everywhere("branches_are_in_the_order_that_their_buffers_say", |device| {
+    everywhere("branches_are_in_the_order_that_their_buffers_say", |[device]| {
         let module = device.load(&KERNELS).unwrap();
         let [mut s1, mut s2, mut s3] = streams(&device);
         let [mut a, mut b, mut c, mut d] = [(); 4].map(|()| ones(&device));
@@ -129,7 +119,7 @@ fn a_branch_costs_an_event_for_each_piece_and_one_to_join() {
 
 #[test]
 fn a_capture_that_is_broken_off_leaves_all_of_its_streams() {
-    everywhere("a_capture_that_is_broken_off_leaves_all_of_its_streams", |device| {
+    everywhere("a_capture_that_is_broken_off_leaves_all_of_its_streams", |[device]| {
         let [mut s1, mut s2] = streams(&device);
         let [a, mut b, mut c] = [(); 3].map(|()| ones(&device));
         let broken = s1.capture(|capture| {
@@ -248,7 +238,7 @@ fn what_a_branch_prints_is_the_launching_streams() {
 
 #[test]
 fn an_update_takes_the_place_of_the_work() {
-    everywhere("an_update_takes_the_place_of_the_work", |device| {
+    everywhere("an_update_takes_the_place_of_the_work", |[device]| {
         let module = device.load(&KERNELS).unwrap();
         let [mut s1, mut s2] = streams(&device);
         let [a, mut b, mut c, mut d] = [(); 4].map(|()| ones(&device));
@@ -326,7 +316,7 @@ fn a_graph_that_was_made_anew_is_destroyed_when_it_has_ended() {
 
 #[test]
 fn an_upload_is_work_of_its_stream() {
-    everywhere("an_upload_is_work_of_its_stream", |device| {
+    everywhere("an_upload_is_work_of_its_stream", |[device]| {
         let [mut stream, other] = streams(&device);
         let [a, mut b] = [(); 2].map(|()| ones(&device));
         other.fill(&mut b, 0).unwrap();

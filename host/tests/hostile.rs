@@ -11,7 +11,7 @@ use std::thread;
 use baton_host::{
     BadLaunch, Buffer, Device, Error, Matrix, Pinned, Stream, WaitPolicy, read, write,
 };
-use fixture::{KERNELS, count, gpu, scale};
+use fixture::{KERNELS, block_on, count, gpu, scale};
 use stand_in::{
     Driver, allocations, asked, complete, context_calls, contexts, current_context, fail, log,
     places, violations, with,
@@ -646,25 +646,6 @@ fn what_another_library_owns_is_used_and_left_to_it() {
             assert!(matches!(result, Err(Error::Unsupported { .. })), "{result:?}");
         }
     });
-}
-
-/// Runs a future on this thread, which sleeps until it is woken.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: std::sync::Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = std::sync::Arc::new(Unpark(thread::current())).into();
-    let mut future = std::pin::pin!(future);
-    loop {
-        let mut context = std::task::Context::from_waker(&waker);
-        match future.as_mut().poll(&mut context) {
-            std::task::Poll::Ready(done) => return done,
-            std::task::Poll::Pending => thread::park(),
-        }
-    }
 }
 
 #[test]

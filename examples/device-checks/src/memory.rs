@@ -1,5 +1,8 @@
 //! Memory: what is copied comes back, and nothing is freed in use.
 
+use std::sync::Arc;
+use std::thread;
+
 use baton_host::{
     Buffer, Device, EmulatorOptions, Error, Managed, Matrix, POISON, Pinned, read, write,
 };
@@ -124,6 +127,30 @@ pub fn managed(device: &Device) -> Checked {
             (0..5000).map(|index| reservation_kernel::value(round, index)).collect();
         same_elements("what a kernel wrote", &expected, values.as_slice()?)?;
         same_elements("what the host wrote", &[round; 5000], &copy.to_vec()?)?;
+    }
+    Ok(())
+}
+
+pub fn shared(device: &Device) -> Checked {
+    let values = numbers(5000);
+    let shared = Arc::new(Buffer::from_slice(device, &values)?);
+    let threads = [(); 3].map(|()| {
+        let (device, shared) = (device.clone(), Arc::clone(&shared));
+        thread::spawn(move || -> Result<Vec<u32>, Error> {
+            let stream = device.thread_stream()?;
+            let mut copy = Buffer::<u32>::poisoned(&device, shared.len())?;
+            for _ in 0..20 {
+                stream.copy(&shared, &mut copy)?;
+            }
+            // Whoever is the last drops it in use.
+            drop(shared);
+            copy.to_vec()
+        })
+    });
+    drop(shared);
+    for thread in threads {
+        let copied = thread.join().map_err(|_| "a thread has panicked")?;
+        same_elements("a thread's copy", &values, &copied?)?;
     }
     Ok(())
 }

@@ -137,6 +137,26 @@ pub fn callbacks(device: &Device) -> Checked {
     Ok(())
 }
 
+pub fn dropping_callback(device: &Device) -> Checked {
+    let module = device.load(&KERNELS)?;
+    let mut seen = Buffer::<u32>::poisoned(device, LEN)?;
+    let host = Pinned::<u32>::zeroed(device, LEN)?;
+    let stream = device.stream()?;
+    for round in 0..20 {
+        let beside = device.stream()?;
+        let mut data = Buffer::<u32>::poisoned(device, LEN)?;
+        stream.launch(&module, CTAS, reservation_kernel::write, (write(&mut data), round))?;
+        beside.copy(&data, &mut seen)?;
+        // A buffer that a stream still reads, and a stream with work: neither may be ended by the driver's own thread.
+        let called = stream.call_back(move || drop((data, beside)))?;
+        called.synchronize()?;
+        same_elements("what was copied", &values(round), &seen.to_vec()?)?;
+    }
+    let module = Arc::new(module);
+    let fence = stream.call_back(move || drop((host, module)))?;
+    Ok(fence.synchronize()?)
+}
+
 pub fn branches(device: &Device) -> Checked {
     let module = device.load(&KERNELS)?;
     let (mut stream, mut beside) = (device.stream()?, device.stream()?);

@@ -181,6 +181,10 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// What was put down, by all orders that have joined. They have left the capture when this returns, whatever it
     /// says.
     fn end_capture(&self) -> Result<Box<dyn Captured>, Error>;
+    /// Whether it is captured still, after an end that was refused. What cannot be asked counts as a yes.
+    fn is_captured(&self) -> bool {
+        false
+    }
     /// What was captured, so that it can be launched.
     fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error>;
     /// Puts what was captured in the place of what was launched so far; `false` if it has another shape.

@@ -68,6 +68,9 @@ pub(crate) trait Queue: Any + Send + Sync {
     fn end_capture(&self) -> Result<Box<dyn Captured>, Error> {
         Err(Error::ForeignFence)
     }
+    fn is_captured(&self) -> bool {
+        false
+    }
     fn executable(&self, _captured: &dyn Captured) -> Result<Box<dyn Executable>, Error> {
         Err(Error::ForeignFence)
     }
@@ -114,7 +117,8 @@ struct WritingQueue {
     log: Log,
 }
 
-struct Number(usize);
+/// An event by its number, which nobody reaches.
+pub(crate) struct Number(pub usize);
 
 impl Event for Number {
     fn number(&self) -> usize {

@@ -7,7 +7,7 @@ use std::thread::ThreadId;
 
 use crate::model::{Op, Place, machine, this_thread};
 use crate::streams::handle;
-use crate::{in_context, log};
+use crate::{in_context, log, unless_refused};
 
 pub const UNSUPPORTED: c_uint = 900;
 const INVALIDATED: c_uint = 901;
@@ -76,9 +76,9 @@ pub fn context_wait() -> Result<(), c_uint> {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(mode: *mut c_int) -> c_uint {
-    let before = MODE.replace(unsafe { *mode });
-    unsafe { *mode = before };
-    0
+    unless_refused("cuThreadExchangeStreamCaptureMode", || unsafe {
+        *mode = MODE.replace(*mode);
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -138,6 +138,17 @@ unsafe extern "C" fn cuStreamEndCapture(stream: *mut c_void, graph: *mut *mut c_
         let number = 0x4000 + machine.next_graph;
         machine.graphs.insert(number, branches);
         unsafe { *graph = handle(number) };
+        0
+    })
+}
+
+/// "Returns a stream's capture status": none, active, or spoiled.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuStreamIsCapturing(stream: *mut c_void, status: *mut c_int) -> c_uint {
+    in_context("cuStreamIsCapturing", || {
+        let mut machine = machine();
+        let capture = machine.line(stream.addr()).capture.as_ref();
+        unsafe { *status = capture.map_or(0, |capture| 1 + c_int::from(capture.spoiled)) };
         0
     })
 }

@@ -3,7 +3,9 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::model::memory;
-use crate::{INVALID_VALUE, NOT_FOUND, give, in_context_of, log, unsafe_in_context, wish};
+use crate::{
+    INVALID_VALUE, NOT_FOUND, give, in_context_of, kernel_wish, log, unless_refused, unsafe_in_context, wish,
+};
 
 /// Takes PTX, and machine code that begins with `good`; of other code it says why not.
 #[unsafe(no_mangle)]
@@ -37,7 +39,7 @@ unsafe extern "C" fn cuModuleLoadDataEx(
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleUnload(_module: *mut c_void) -> c_uint {
     log("unload".into());
-    0
+    wish("cuModuleUnload")
 }
 
 /// A kernel is a letter's address: `scale`, or `cluster` that was compiled for clusters of 2.
@@ -86,8 +88,7 @@ unsafe extern "C" fn cuModuleGetFunction(
         b"add" => &ADD,
         _ => return NOT_FOUND,
     };
-    unsafe { *function = kernel };
-    0
+    unless_refused("cuModuleGetFunction", || unsafe { *function = kernel })
 }
 
 #[unsafe(no_mangle)]
@@ -105,14 +106,13 @@ unsafe extern "C" fn cuFuncGetAttribute(
         11..=13 => 0,
         _ => return INVALID_VALUE,
     };
-    unsafe { *value = answer };
-    0
+    unless_refused("cuFuncGetAttribute", || unsafe { *value = answer })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuFuncSetAttribute(_function: *const u8, which: c_int, value: c_int) -> c_uint {
     log(format!("set attribute {which} to {value}"));
-    0
+    wish("cuFuncSetAttribute")
 }
 
 /// Two CTAs of 64 threads, by its own arithmetic.
@@ -124,8 +124,7 @@ unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     shared: usize,
 ) -> c_uint {
     log(format!("occupancy of {threads} threads and {shared} bytes"));
-    unsafe { *ctas = 128 / threads };
-    0
+    unless_refused("cuOccupancyMaxActiveBlocksPerMultiprocessor", || unsafe { *ctas = 128 / threads })
 }
 
 #[unsafe(no_mangle)]
@@ -136,8 +135,7 @@ unsafe extern "C" fn cuOccupancyMaxActiveClusters(
 ) -> c_uint {
     let config = unsafe { &*config };
     log(format!("clusters of grid {:?} block {:?}", config.grid, config.block));
-    unsafe { *clusters = 66 };
-    0
+    unless_refused("cuOccupancyMaxActiveClusters", || unsafe { *clusters = 66 })
 }
 
 #[unsafe(no_mangle)]
@@ -148,8 +146,9 @@ unsafe extern "C" fn cuFuncGetParamInfo(
     size: *mut usize,
 ) -> c_uint {
     log(format!("look up parameter {index}"));
-    if wish("cuFuncGetParamInfo") != 0 {
-        return wish("cuFuncGetParamInfo");
+    let refused = wish("cuFuncGetParamInfo");
+    if refused != 0 {
+        return refused;
     }
     let sizes = parameters(function);
     let Some(found) = sizes.get(index) else { return INVALID_VALUE };
@@ -200,7 +199,7 @@ unsafe extern "C" fn cuLaunchKernelEx(
             config.shared,
             attributes.concat()
         ));
-        let fails = wish("kernel");
+        let fails = kernel_wish();
         if !is_scale(function) {
             return give(config.stream.addr(), &[], move || fails);
         }

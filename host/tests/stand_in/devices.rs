@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::captures::context_wait;
 use crate::model::machine;
-use crate::{CONTEXTS, CURRENT, INVALID_VALUE, LOST, in_context, log, wish};
+use crate::{CONTEXTS, CURRENT, INVALID_VALUE, LOST, in_context, log, unless_refused, wish};
 
 #[unsafe(no_mangle)]
 extern "C" fn cuInit(_flags: c_uint) -> c_uint {
@@ -27,14 +27,12 @@ unsafe extern "C" fn cuGetErrorName(code: c_uint, name: *mut *const c_char) -> c
         719 => c"CUDA_ERROR_LAUNCH_FAILED",
         _ => c"CUDA_ERROR_OF_THE_STAND_IN",
     };
-    unsafe { *name = text.as_ptr() };
-    0
+    unless_refused("cuGetErrorName", || unsafe { *name = text.as_ptr() })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGetErrorString(_code: c_uint, text: *mut *const c_char) -> c_uint {
-    unsafe { *text = c"what the stand-in says".as_ptr() };
-    0
+    unless_refused("cuGetErrorString", || unsafe { *text = c"what the stand-in says".as_ptr() })
 }
 
 #[unsafe(no_mangle)]
@@ -54,8 +52,9 @@ unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_in
     let text = CString::new(format!("Stand-in {device}")).unwrap();
     let bytes = text.as_bytes_with_nul();
     assert!(bytes.len() <= len as usize);
-    unsafe { name.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-    0
+    unless_refused("cuDeviceGetName", || unsafe {
+        name.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -71,19 +70,19 @@ unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, which: c_int, _: c_
         75 => major.parse().unwrap(),
         76 => minor.parse().unwrap(),
         97 => 227 * 1024,
-        115 | 120 => 1,
+        // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+        115 => i32::from(var("STAND_IN_NO_POOLS").is_err()),
+        120 => 1,
         // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
         89 => i32::from(var("STAND_IN_ALONE").is_err()),
         _ => return INVALID_VALUE,
     };
-    unsafe { *value = answer };
-    0
+    unless_refused("cuDeviceGetAttribute", || unsafe { *value = answer })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) -> c_uint {
-    unsafe { *bytes = 1 << 30 };
-    0
+    unless_refused("cuDeviceTotalMem_v2", || unsafe { *bytes = 1 << 30 })
 }
 
 #[unsafe(no_mangle)]
@@ -101,14 +100,13 @@ extern "C" fn stand_in_contexts() -> usize {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxRelease_v2(_device: c_int) -> c_uint {
-    0
+    wish("cuDevicePrimaryCtxRelease_v2")
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuCtxGetCurrent(context: *mut *mut c_void) -> c_uint {
     CONTEXT_CALLS.fetch_add(1, Ordering::Relaxed);
-    unsafe { *context = CURRENT.get() };
-    0
+    unless_refused("cuCtxGetCurrent", || unsafe { *context = CURRENT.get() })
 }
 
 /// How often contexts were asked for and set.
@@ -122,8 +120,7 @@ extern "C" fn stand_in_context_calls() -> usize {
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> c_uint {
     CONTEXT_CALLS.fetch_add(1, Ordering::Relaxed);
-    CURRENT.set(context);
-    0
+    unless_refused("cuCtxSetCurrent", || CURRENT.set(context))
 }
 
 #[unsafe(no_mangle)]

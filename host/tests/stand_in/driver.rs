@@ -8,9 +8,11 @@
 //! - `STAND_IN_GPUS`: how many GPUs it shows; 1 by default.
 //! - `STAND_IN_CAPABILITY`: their compute capability; `9.0` by default.
 //! - `STAND_IN_VERSION`: the version that it says it has; `13000` by default.
+//! - `STAND_IN_NO_POOLS`: they have no memory pools.
 //! - `STAND_IN_ALONE`: the host must keep away from managed memory while kernels run.
 //! - `STAND_IN_FAIL`: `symbol:code`, a function that fails with this code; `kernel:code` is a kernel that
-//!   fails when it runs.
+//!   fails when it runs; `@n:code` is the call of that number from here on, whichever function it is of, and that
+//!   one alone. Several stand with commas between.
 //!
 //! It is as unkind as the driver's documents let a driver be: work is done when something waits for it and
 //! not before (`model.rs`), what a capture forbids is refused and spoils the capture (`captures.rs`), an
@@ -29,6 +31,7 @@ mod model;
 mod streams;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::env::var;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::ptr::null_mut;
@@ -36,7 +39,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use captures::unsafe_call;
-use model::{IN_CALLBACK, Op, machine, memory};
+use model::{IN_CALLBACK, Machine, Op, machine, memory};
 
 const INVALID_VALUE: c_uint = 1;
 const INVALID_CONTEXT: c_uint = 201;
@@ -75,7 +78,8 @@ extern "C" fn stand_in_places() -> usize {
 /// caller keeps the text.
 #[unsafe(no_mangle)]
 extern "C" fn stand_in_violations() -> *mut c_char {
-    CString::new(machine().violations.join("\n")).unwrap().into_raw()
+    let violations = [machine().violations.join("\n"), IN_CALLBACKS.lock().unwrap().join("\n")];
+    CString::new(violations.concat()).unwrap().into_raw()
 }
 
 /// From now on, some work is done early, as this seed says; 0 ends it.
@@ -84,8 +88,24 @@ extern "C" fn stand_in_seed(seed: u64) {
     machine().random = seed;
 }
 
-/// A wish that came later than the process began.
-static WISH: Mutex<Option<String>> = Mutex::new(None);
+/// What is to fail, and since when.
+struct Wish {
+    what: Vec<(String, c_uint)>,
+    /// Calls since it was wished.
+    calls: u64,
+}
+
+/// `None` until somebody asks, and then what the environment says.
+static WISH: Mutex<Option<Wish>> = Mutex::new(None);
+
+/// Calls of callbacks, during which the machine is locked.
+static IN_CALLBACKS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Each call, by its function's name, from when somebody began to look.
+static TRACE: Mutex<Option<String>> = Mutex::new(None);
+
+/// How often each function was refused, by a wish or because a capture forbids it.
+static REFUSED: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 /// Whether work that an event asks for is done by then.
 static COMPLETE: AtomicBool = AtomicBool::new(false);
@@ -111,11 +131,48 @@ extern "C" fn stand_in_complete(complete: bool) {
     COMPLETE.store(complete, Ordering::Relaxed);
 }
 
-/// From now on, this function fails: `symbol:code`; the empty text ends it.
+/// From now on, this fails: `symbol:code`, or `@n:code`; the empty text ends it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn stand_in_fail(wish: *const c_char) {
-    let wish = unsafe { CStr::from_ptr(wish) }.to_str().unwrap().to_owned();
-    *WISH.lock().unwrap() = Some(wish);
+    *WISH.lock().unwrap() = Some(Wish::of(unsafe { CStr::from_ptr(wish) }.to_str().unwrap()));
+}
+
+/// How many calls of the driver's functions there were since the last wish.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_calls() -> u64 {
+    with_wish(|wish| wish.calls)
+}
+
+/// Which functions were refused, and how often; the caller keeps the text.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_refused() -> *mut c_char {
+    let refused = REFUSED.lock().unwrap();
+    let lines = refused.iter().map(|(symbol, count)| format!("{symbol} {count}\n"));
+    CString::new(lines.collect::<String>()).unwrap().into_raw()
+}
+
+/// All calls of the driver's functions since this was asked last; the caller keeps the text.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_trace() -> *mut c_char {
+    let trace = TRACE.lock().unwrap().replace(String::new());
+    CString::new(trace.unwrap_or_default()).unwrap().into_raw()
+}
+
+/// How many calls were refused.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_refusals() -> usize {
+    REFUSED.lock().unwrap().values().sum()
+}
+
+/// A new process, as far as the device knows: its context works again, and nothing is left of what was there.
+#[unsafe(no_mangle)]
+extern "C" fn stand_in_revive() {
+    let mut machine = machine();
+    let violations = std::mem::take(&mut machine.violations);
+    let random = machine.random;
+    *machine = Machine::default();
+    (machine.random, machine.violations) = (random, violations);
+    LOST.store(0, Ordering::Relaxed);
 }
 
 /// Forgets what was asked so far.
@@ -124,13 +181,69 @@ extern "C" fn stand_in_forget() {
     LOG.lock().unwrap().clear();
 }
 
-fn wish(symbol: &str) -> c_uint {
-    let later = WISH.lock().unwrap().clone();
-    let wish = later.or_else(|| var("STAND_IN_FAIL").ok());
-    match wish.as_deref().and_then(|wish| wish.split_once(':')) {
-        Some((failing, code)) if failing == symbol => code.parse().unwrap(),
-        _ => 0,
+impl Wish {
+    fn of(text: &str) -> Self {
+        let wishes = text.split(',').filter_map(|wish| wish.split_once(':'));
+        let what = wishes.map(|(what, code)| (what.to_owned(), code.parse().unwrap())).collect();
+        Self { what, calls: 0 }
     }
+}
+
+fn with_wish<T>(act: impl FnOnce(&mut Wish) -> T) -> T {
+    let mut wish = WISH.lock().unwrap();
+    act(wish.get_or_insert_with(|| Wish::of(&var("STAND_IN_FAIL").unwrap_or_default())))
+}
+
+/// What the call that is made now shall be answered. Each function asks once, whatever else it does.
+fn wish(symbol: &str) -> c_uint {
+    // "The host function must not make any CUDA API calls" (`cuLaunchHostFunc`).
+    if IN_CALLBACK.get() {
+        IN_CALLBACKS.lock().unwrap().push(format!("{symbol} in a callback"));
+        return NOT_PERMITTED;
+    }
+    if let Some(trace) = &mut *TRACE.lock().unwrap() {
+        trace.push_str(symbol);
+        trace.push('\n');
+    }
+    let code = with_wish(|wish| {
+        let number = wish.calls;
+        wish.calls += 1;
+        let meant = wish.what.iter().find(|(what, _)| match what.strip_prefix('@') {
+            Some(at) => at.parse() == Ok(number),
+            None => what == symbol,
+        });
+        meant.map_or(0, |(_, code)| *code)
+    });
+    // That this value is none is an answer of this function's, and no refusal.
+    let code = if (symbol, code) == ("cuFuncGetParamInfo", INVALID_VALUE) { 400 } else { code };
+    if code != 0 {
+        refused(symbol);
+    }
+    if is_terminal(code) {
+        LOST.store(code, Ordering::Relaxed);
+    }
+    code
+}
+
+/// What a kernel that is launched now will end with.
+fn kernel_wish() -> c_uint {
+    with_wish(|wish| {
+        let meant = wish.what.iter().find(|(what, _)| what == "kernel");
+        meant.map_or(0, |(_, code)| *code)
+    })
+}
+
+fn refused(symbol: &str) {
+    *REFUSED.lock().unwrap().entry(symbol.into()).or_default() += 1;
+}
+
+/// A function that does its work with whichever context, unless it shall fail.
+fn unless_refused(symbol: &str, work: impl FnOnce()) -> c_uint {
+    let code = wish(symbol);
+    if code == 0 {
+        work();
+    }
+    code
 }
 
 thread_local! {
@@ -140,9 +253,6 @@ thread_local! {
 /// Functions that need a current context say so, as the driver's do; so do they in a callback, and when the
 /// context has ended. A context that is current but nobody's here does not know our handles.
 fn in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
-    if IN_CALLBACK.get() {
-        return NOT_PERMITTED;
-    }
     let lost = LOST.load(Ordering::Relaxed);
     if lost != 0 {
         return lost;
@@ -154,12 +264,7 @@ fn in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
             INVALID_HANDLE
         }
         0 => work(),
-        code => {
-            if is_terminal(code) {
-                LOST.store(code, Ordering::Relaxed);
-            }
-            code
-        }
+        code => code,
     }
 }
 
@@ -181,7 +286,13 @@ fn in_context_of(symbol: &str, handles: &[usize], work: impl FnOnce() -> c_uint)
 
 /// The same for what a capture forbids.
 fn unsafe_in_context(symbol: &str, work: impl FnOnce() -> c_uint) -> c_uint {
-    in_context(symbol, || unsafe_call().err().unwrap_or_else(work))
+    in_context(symbol, || match unsafe_call() {
+        Ok(()) => work(),
+        Err(code) => {
+            refused(symbol);
+            code
+        }
+    })
 }
 
 /// Work for a stream that uses these bytes.

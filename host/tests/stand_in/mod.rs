@@ -5,6 +5,7 @@
 
 #![allow(dead_code, reason = "each test executable uses a part of this")]
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,23 +86,23 @@ pub fn with(driver: Driver, wishes: &[(&str, &str)], test: &str, body: impl FnOn
     );
 }
 
+/// A text that the stand-in gives away.
+fn text(symbol: &str) -> String {
+    // SAFETY: the stand-in is loaded, the callers name symbols of this type, and the text is ours to keep.
+    unsafe {
+        let text = sys::culib().get::<unsafe extern "C" fn() -> *mut c_char>(symbol.as_bytes());
+        CStr::from_ptr(text.unwrap()()).to_string_lossy().into_owned()
+    }
+}
+
 /// What the stand-in was asked so far.
 pub fn log() -> String {
-    // SAFETY: the stand-in is loaded, the symbol has this type, and the text is ours to keep.
-    unsafe {
-        let log =
-            sys::culib().get::<unsafe extern "C" fn() -> *mut c_char>(b"stand_in_log").unwrap();
-        CStr::from_ptr(log()).to_string_lossy().into_owned()
-    }
+    text("stand_in_log")
 }
 
 /// How many allocations the stand-in has.
 pub fn allocations() -> usize {
-    // SAFETY: the stand-in is loaded, and the symbol has this type.
-    unsafe {
-        let count = sys::culib().get::<unsafe extern "C" fn() -> usize>(b"stand_in_allocations");
-        count.unwrap()()
-    }
+    number("stand_in_allocations")
 }
 
 /// A number that the stand-in keeps.
@@ -125,14 +126,41 @@ pub fn context_calls() -> usize {
     number("stand_in_context_calls")
 }
 
+/// Which functions were refused, and how often.
+pub fn refused() -> BTreeMap<String, usize> {
+    let text = text("stand_in_refused");
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    lines.map(|(symbol, count)| (symbol.to_owned(), count.parse().unwrap())).collect()
+}
+
+/// Which of the driver's functions are called while `act` runs, in their order.
+pub fn called<T>(act: impl FnOnce() -> T) -> (T, Vec<String>) {
+    text("stand_in_trace");
+    let done = act();
+    (done, text("stand_in_trace").lines().map(str::to_owned).collect())
+}
+
+/// How many calls were refused.
+pub fn refusals() -> usize {
+    number("stand_in_refusals")
+}
+
+/// How many calls there were since the last [`fail`].
+pub fn calls() -> usize {
+    number("stand_in_calls")
+}
+
+/// Gives the stand-in's devices back what they were before a context was lost. Nothing of theirs is kept.
+pub fn revive() {
+    // SAFETY: the stand-in is loaded, and the symbol has this type.
+    unsafe {
+        sys::culib().get::<unsafe extern "C" fn()>(b"stand_in_revive").unwrap()();
+    }
+}
+
 /// What was done that no driver forgives.
 pub fn violations() -> String {
-    // SAFETY: the stand-in is loaded, the symbol has this type, and the text is ours to keep.
-    unsafe {
-        let violations =
-            sys::culib().get::<unsafe extern "C" fn() -> *mut c_char>(b"stand_in_violations");
-        CStr::from_ptr(violations.unwrap()()).to_string_lossy().into_owned()
-    }
+    text("stand_in_violations")
 }
 
 /// Lets the stand-in do some of its work early, as the seed says.

@@ -8,7 +8,7 @@ use crate::captures::{CAPTURED_EVENT, UNSUPPORTED, wait_for};
 use crate::model::{Graph, Host, Op, Place, machine};
 use crate::{
     COMPLETE, CURRENT, EVENTS, INVALID_VALUE, LOST, NOT_READY, STREAMS, finish, in_context,
-    in_context_of, log, unsafe_in_context,
+    in_context_of, log, unless_refused, unsafe_in_context, wish,
 };
 
 /// Handles are numbers; a timer's are larger than all others.
@@ -135,8 +135,7 @@ unsafe extern "C" fn cuStreamCreateWithPriority(
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_uint {
     log(format!("destroy stream {}", stream.addr()));
-    machine().retire(stream.addr());
-    0
+    unless_refused("cuStreamDestroy_v2", || machine().retire(stream.addr()))
 }
 
 #[unsafe(no_mangle)]
@@ -186,8 +185,7 @@ unsafe extern "C" fn cuGraphInstantiateWithFlags(
 
 #[unsafe(no_mangle)]
 extern "C" fn cuGraphDestroy(graph: *mut c_void) -> c_uint {
-    machine().graphs.remove(&graph.addr());
-    0
+    unless_refused("cuGraphDestroy", || drop(machine().graphs.remove(&graph.addr())))
 }
 
 #[unsafe(no_mangle)]
@@ -247,8 +245,7 @@ extern "C" fn cuGraphUpload(_exec: *mut c_void, stream: *mut c_void) -> c_uint {
 #[unsafe(no_mangle)]
 extern "C" fn cuGraphExecDestroy(exec: *mut c_void) -> c_uint {
     log("destroy graph".into());
-    machine().graphs.remove(&exec.addr());
-    0
+    unless_refused("cuGraphExecDestroy", || drop(machine().graphs.remove(&exec.addr())))
 }
 
 #[unsafe(no_mangle)]
@@ -257,12 +254,11 @@ unsafe extern "C" fn cuEventElapsedTime_v2(
     _start: *mut c_void,
     _end: *mut c_void,
 ) -> c_uint {
-    unsafe { *milliseconds = 1.5 };
-    0
+    unless_refused("cuEventElapsedTime_v2", || unsafe { *milliseconds = 1.5 })
 }
 
 #[cfg(not(without_event_destroy))]
 #[unsafe(no_mangle)]
 extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> c_uint {
-    0
+    wish("cuEventDestroy_v2")
 }

@@ -106,6 +106,10 @@ impl Shared {
                 capturing::in_callback(callback);
                 Ok(())
             }
+            Outside::Unwanted(callback) => {
+                capturing::in_callback(move || drop(callback));
+                Ok(())
+            }
             Outside::Between(copy) => copy.run(self).map_err(Failure::new),
         };
         self.state().streams.returned(order, ended);

@@ -170,6 +170,8 @@ pub(super) enum Step {
 /// What is done without the emulator's lock.
 pub(super) enum Outside {
     Callback(Callback),
+    /// It is not called, and what it has is dropped.
+    Unwanted(Callback),
     Between(Between),
 }
 
@@ -281,7 +283,10 @@ impl Streams {
                 entries.calling = true;
                 return Step::Outside(Outside::Callback(callback), id);
             }
-            Some(Entry::Callback(callback)) => drop(callback),
+            Some(Entry::Callback(callback)) => {
+                entries.calling = true;
+                return Step::Outside(Outside::Unwanted(callback), id);
+            }
             // What follows a failure is not done, but memory is given back.
             Some(Entry::Work(work)) if entries.failed.is_some() && !work.is_free() => drop(work),
             Some(Entry::Work(Work::Between(copy))) => {

@@ -97,6 +97,7 @@ functions! {
     cuLaunchHostFunc(stream: CUstream, function: unsafe extern "C" fn(*mut c_void), data: *mut c_void);
     cuStreamBeginCapture_v2(stream: CUstream, mode: c_uint);
     cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph);
+    cuStreamIsCapturing(stream: CUstream, status: *mut c_uint);
     cuGraphInstantiateWithFlags(exec: *mut CUgraphExec, graph: CUgraph, flags: u64);
     cuGraphDestroy(graph: CUgraph);
     cuGraphLaunch(exec: CUgraphExec, stream: CUstream);

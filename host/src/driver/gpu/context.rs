@@ -10,6 +10,7 @@ use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUevent};
 
 use super::api::{self, Api};
 use super::result::{self, Meaning};
+use crate::capturing::{elsewhere, not_in_callback};
 use crate::driver::{Entered, WaitPolicy};
 use crate::error::Error;
 use crate::grid::Limits;
@@ -17,6 +18,7 @@ use crate::image::Image;
 
 /// How many GPUs the driver shows; an error says why there is no driver to ask.
 pub(crate) fn count() -> Result<usize, Error> {
+    not_in_callback("looking for GPUs")?;
     api::api().map(|(_, count)| count)
 }
 
@@ -38,6 +40,7 @@ pub(crate) struct Facts {
 
 /// Asks the driver about a GPU.
 pub(crate) fn facts(index: usize) -> Result<Facts, Error> {
+    not_in_callback("asking a GPU what it is")?;
     let (api, count) = api::api()?;
     if index >= count {
         return Err(Error::NoSuchGpu { index, count });
@@ -170,22 +173,37 @@ impl Gpu {
 impl Gpu {
     /// Makes the context current, and what was current before at the end.
     pub(super) fn enter(&self, doing: &str) -> Result<Entered, Error> {
+        not_in_callback(doing)?;
         self.alive(doing)?;
+        let current = Current { api: self.api, context: self.context.expose_provenance() };
+        current.enter().map_err(self.failed(doing))
+    }
+}
+
+/// What it takes to make a context current.
+struct Current {
+    api: &'static Api,
+    /// Its address, which may go to another thread. It is retained as long as this is used.
+    context: usize,
+}
+
+impl Current {
+    fn enter(&self) -> Result<Entered, result::Code> {
+        let context: CUcontext = ptr::with_exposed_provenance_mut(self.context);
         let inside = INSIDE.get();
-        if inside == self.context {
+        if inside == context {
             return Ok(Entered(None));
         }
         let mut before = ptr::null_mut();
-        // SAFETY: the context is retained as long as this value lives; the answer is written to a local.
-        let entered = unsafe {
-            self.api.cuCtxGetCurrent(&mut before).and_then(|()| match before == self.context {
-                true => Ok(()),
-                false => self.api.cuCtxSetCurrent(self.context),
-            })
-        };
-        entered.map_err(self.failed(doing))?;
-        INSIDE.set(self.context);
-        let leave = match before == self.context {
+        // SAFETY: the context is retained; the answer is written to a local.
+        unsafe {
+            self.api.cuCtxGetCurrent(&mut before)?;
+            if before != context {
+                self.api.cuCtxSetCurrent(context)?;
+            }
+        }
+        INSIDE.set(context);
+        let leave = match before == context {
             true => |[inside, _]: [usize; 2]| INSIDE.set(ptr::with_exposed_provenance_mut(inside)),
             false => |[inside, before]: [usize; 2]| {
                 INSIDE.set(ptr::with_exposed_provenance_mut(inside));
@@ -199,7 +217,9 @@ impl Gpu {
         };
         Ok(Entered::new(leave, [inside.expose_provenance(), before.expose_provenance()]))
     }
+}
 
+impl Gpu {
     /// Calls that the driver refuses while anybody captures in the strictest mode, and which would spoil that capture:
     /// they allocate, load or ask, and have no part in any stream's order.
     pub(super) fn relaxed<T>(&self, act: impl FnOnce() -> T) -> T {
@@ -266,17 +286,21 @@ pub(super) fn locked<T>(list: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        let entered = self.enter("closing");
-        let timers = locked(&self.timers).drain(..).flatten().collect::<Vec<_>>();
-        for handle in locked(&self.events).drain(..).chain(timers) {
-            if entered.is_ok() {
-                // SAFETY: the handle came from the pool and nobody else has it. The driver keeps what it needs
-                // until the streams that wait for it have gone on.
-                let _ = unsafe { self.api.cuEventDestroy_v2(handle.0) };
+        let mut events: Vec<_> = locked(&self.events).drain(..).collect();
+        events.extend(locked(&self.timers).drain(..).flatten());
+        let current = Current { api: self.api, context: self.context.expose_provenance() };
+        let (device, is_lost) = (self.facts.device, self.lost.get().is_some());
+        elsewhere(move || {
+            let api = current.api;
+            if !is_lost && let Ok(_entered) = current.enter() {
+                for Handle(event) in events {
+                    // SAFETY: the handle came from the pool and nobody else has it. The driver keeps what it needs
+                    // until the streams that wait for it have gone on.
+                    let _ = unsafe { api.cuEventDestroy_v2(event) };
+                }
             }
-        }
-        drop(entered);
-        // SAFETY: it was retained once, and everything that used it is gone.
-        let _ = unsafe { self.api.cuDevicePrimaryCtxRelease_v2(self.facts.device) };
+            // SAFETY: it was retained once, and everything that used it is gone.
+            let _ = unsafe { api.cuDevicePrimaryCtxRelease_v2(device) };
+        });
     }
 }

@@ -14,6 +14,7 @@ use cudarc::driver::sys::{
 
 use super::context::Gpu;
 use super::result::Meaning;
+use crate::capturing::elsewhere;
 use crate::driver::{Code, Kernel};
 use crate::error::{BadLaunch, Error};
 use crate::grid::{Grid, Occupancy};
@@ -113,10 +114,16 @@ unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
-        let Ok(_entered) = self.gpu.enter("unloading kernels") else { return };
-        // SAFETY: the handle is this value's alone, and no kernel of it runs: its module's
-        // reservation has no fence that is pending.
-        let _ = self.gpu.relaxed(|| unsafe { self.gpu.api.cuModuleUnload(self.raw) });
+        let module = (Arc::clone(&self.gpu), self.raw.expose_provenance());
+        elsewhere(move || {
+            let (gpu, raw) = module;
+            let Ok(_entered) = gpu.enter("unloading kernels") else { return };
+            // SAFETY: the handle was the dropped value's alone, and no kernel of it runs: its module's
+            // reservation has no fence that is pending.
+            let _ = gpu.relaxed(|| unsafe {
+                gpu.api.cuModuleUnload(ptr::with_exposed_provenance_mut(raw))
+            });
+        });
     }
 }
 

@@ -17,6 +17,7 @@ use super::context::{Gpu, GpuDriver, Handle, locked};
 use super::event::{self, GpuEvent};
 use super::module::GpuKernel;
 use super::result::{Code, Meaning};
+use crate::capturing::elsewhere;
 use crate::driver::{
     Captured, Driver, Entered, Event, Executable, HostAddress, Kernel, Queue, Report, Rows, Want,
     own, own_mut,
@@ -286,6 +287,15 @@ impl Queue for GpuQueue {
         Ok(Box::new(GpuCaptured { gpu: Arc::clone(&self.gpu), graph }))
     }
 
+    fn is_captured(&self) -> bool {
+        const NONE: c_uint = 0;
+        let Ok(_entered) = self.gpu.enter("asking for a capture") else { return true };
+        let mut status = NONE;
+        // SAFETY: the stream is this one, and the answer is written to a local.
+        let asked = unsafe { self.gpu.api.cuStreamIsCapturing(self.raw, &mut status) };
+        asked.is_err() || status != NONE
+    }
+
     fn executable(&self, captured: &dyn Captured) -> Result<Box<dyn Executable>, Error> {
         let doing = "making a graph of a capture";
         let captured: &GpuCaptured = own(captured)?;
@@ -342,9 +352,13 @@ impl Drop for GpuQueue {
         if self.foreign {
             return;
         }
-        let Ok(_entered) = self.gpu.enter("dropping a stream") else { return };
-        // SAFETY: the handle is this value's alone. The driver finishes what the stream was given.
-        let _ = unsafe { self.gpu.api.cuStreamDestroy_v2(self.raw) };
+        let stream = (Arc::clone(&self.gpu), self.raw.expose_provenance());
+        elsewhere(move || {
+            let (gpu, raw) = stream;
+            let Ok(_entered) = gpu.enter("dropping a stream") else { return };
+            // SAFETY: the handle was the dropped value's alone. The driver finishes what the stream was given.
+            let _ = unsafe { gpu.api.cuStreamDestroy_v2(ptr::with_exposed_provenance_mut(raw)) };
+        });
     }
 }
 

@@ -11,6 +11,16 @@ fn a_target_is_recognised_in_full() {
     assert!(!has_kernels_for(b"no kernels", Arch::Sm90a));
 }
 
+/// Without building it: that the whole bundle runs is tested in `tests/bundle.rs`, in minutes.
+#[test]
+fn the_checks_of_the_host_are_in_the_bundle() {
+    let examples = Workspace::find().unwrap().examples().unwrap();
+    for name in ["device-checks", "reservation"] {
+        let found = examples.iter().find(|example| example.name == name).unwrap();
+        assert!(runs_on(found, Arch::Sm90a) && !found.runs.is_empty(), "{name} is not packed");
+    }
+}
+
 #[test]
 fn the_newest_c_library_counts() {
     let program: &[u8] = b"GLIBC_2.9\0GLIBC_2.34\0GLIBC_PRIVATE\0";
