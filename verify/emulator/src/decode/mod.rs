@@ -610,7 +610,10 @@ fn special(name: &str) -> Result<Special> {
         | "%reserved_smem_offset_1"
         | "%reserved_smem_offset_cap" => Special::Zero,
         "%current_graph_exec" => Special::Zero,
-        _ if base.starts_with("%envreg") || base.starts_with("%pm") => Special::Zero,
+        _ if base.starts_with("%envreg") => {
+            Special::EnvReg(base["%envreg".len()..].parse().map_err(|_| format!("`{name}` has no value here"))?)
+        }
+        _ if base.starts_with("%pm") => Special::Zero,
         _ => return Err(format!("`{name}` has no value here")),
     })
 }
