@@ -61,6 +61,7 @@ pub fn run(text: &str, shape: &Shape, buffers: &[&[u8]]) -> Run {
         dynamic_shared: shape.shared,
         params: addresses.iter().map(|a| a.to_le_bytes().to_vec()).collect(),
         dependent: false,
+        cooperative: false,
     };
     let result = machine.launch(&program, &launch);
     Run { machine, addresses, result }
