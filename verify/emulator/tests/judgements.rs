@@ -480,18 +480,19 @@ fn an_asynchronous_store_has_to_be_right_by_both_proxies() {
     let (read, write) = ("ld.shared.u32 %r6, [%r2];", "st.shared.u32 [%r2], 5;");
     let said = |initialised, used, released, acquired| {
         let found = hazards(&remote_store(initialised, used, released, acquired), 2, 1);
-        let mut each: Vec<_> = found.iter().map(|h| (h.rule, h.severity)).collect();
-        each.dedup();
-        each
+        assert!(found.iter().all(|h| h.severity == Severity::Warning), "{found:?}");
+        found.iter().map(|h| h.rule).collect::<std::collections::BTreeSet<_>>()
     };
+    // To read it somebody has to write it, and that is fenced here as well.
     let read = format!("st.shared.u32 [%r2], 5;\nfence.proxy.async;\n{read}");
-    assert_eq!(said(init, "", "", ""), []);
-    assert_eq!(said("", "", "", ""), [("C1", Severity::Warning)]);
-    for (used, rule) in [(&*read, "B2"), (write, "B1")] {
-        assert_eq!(said(init, used, release, acquire), [], "{rule}");
-        assert_eq!(said(init, used, whole, whole), [], "{rule}");
-        assert_eq!(said(init, used, "", ""), [(rule, Severity::Warning)]);
-        assert_eq!(said(init, used, "", acquire), [(rule, Severity::Warning)]);
+    assert_eq!(said(init, "", "", ""), [].into());
+    assert_eq!(said("", "", "", ""), ["C1"].into());
+    for (used, rules) in [(&*read, &["B1", "B2"][..]), (write, &["B1"])] {
+        let rules: std::collections::BTreeSet<_> = rules.iter().copied().collect();
+        assert_eq!(said(init, used, release, acquire), [].into());
+        assert_eq!(said(init, used, whole, whole), [].into());
+        assert_eq!(said(init, used, "", ""), rules);
+        assert_eq!(said(init, used, "", acquire), rules);
     }
 }
 

@@ -265,6 +265,11 @@ impl Demand<'_, '_> {
             if coherence.has(a, b) || coherence.has(b, a) {
                 continue;
             }
+            // Of a large program each derivation takes long.
+            if self.options.is_late() {
+                self.unknown = true;
+                return false;
+            }
             let [forwards, backwards] = [(a, b), (b, a)].map(|pair| {
                 decisions.writes.push(pair);
                 let holds = self.trial.derive(candidate, &candidate.graph, decisions);
