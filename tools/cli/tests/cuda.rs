@@ -173,6 +173,23 @@ fn streams_events_and_a_dependent_launch() {
 }
 
 #[test]
+fn a_grid_that_synchronises_and_one_that_does_not() {
+    let Some(program) = Program::compiled("grid", &[]) else { return };
+    let (code, stdout, stderr) = program.run(&["--strict", "--schedules", "4"], &[]);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert!(stdout.starts_with("0 wrong, cudaErrorCooperativeLaunchTooLarge\n"), "{stdout}");
+    assert!(stdout.ends_with("no errors, no warnings\n"), "{stdout}");
+    let Some(program) = Program::compiled("grid", &["-DRACY"]) else { return };
+    let (write, read) = (program.line("from[me] ="), program.line("from[neighbour];"));
+    let found = program.findings(&["--schedules", "4"]);
+    assert!(
+        found.iter().any(|f| (f.2, f.3) == (read, write) || (f.2, f.3) == (write, read)),
+        "{found:?}"
+    );
+    assert!(found.iter().all(|f| f.0 == "A9" && f.1 == "error"), "{found:?}");
+}
+
+#[test]
 fn a_kernel_that_leaves_its_memory_breaks_the_device() {
     let Some(program) = Program::compiled("streams", &["-DBEYOND"]) else { return };
     let (code, stdout, stderr) = program.run(&[], &[]);
