@@ -182,11 +182,11 @@ fn a_grid_that_synchronises_and_one_that_does_not() {
     let Some(program) = Program::compiled("grid", &["-DRACY"]) else { return };
     let (write, read) = (program.line("from[me] ="), program.line("from[neighbour];"));
     let found = program.findings(&["--schedules", "4"]);
-    assert!(
-        found.iter().any(|f| (f.2, f.3) == (read, write) || (f.2, f.3) == (write, read)),
-        "{found:?}"
-    );
-    assert!(found.iter().all(|f| f.0 == "A9" && f.1 == "error"), "{found:?}");
+    let found: Vec<_> = found.iter().filter(|f| f.1 == "error").collect();
+    assert!(!found.is_empty());
+    // The read behind a sight of the last meeting, or the write beside it.
+    let pairs = [("A1", read, write), ("A9", read, write), ("A9", write, read)];
+    assert!(found.iter().all(|f| pairs.contains(&(&f.0, f.2, f.3))), "{found:?}");
 }
 
 #[test]
