@@ -186,7 +186,7 @@ fn a_grid_that_synchronises_and_one_that_does_not() {
     assert!(!found.is_empty());
     // The read behind a sight of the last meeting, or the write beside it.
     let pairs = [("A1", read, write), ("A9", read, write), ("A9", write, read)];
-    assert!(found.iter().all(|f| pairs.contains(&(&f.0, f.2, f.3))), "{found:?}");
+    assert!(found.iter().all(|f| pairs.contains(&(f.0.as_str(), f.2, f.3))), "{found:?}");
 }
 
 #[test]
