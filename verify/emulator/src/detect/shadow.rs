@@ -341,8 +341,8 @@ pub(super) fn parts_of(offset: usize, bytes: usize) -> impl Iterator<Item = Part
     let (first, last) = if whole.is_empty() {
         (cut.next(), cut.next())
     } else {
-        let low = (offset % 4 != 0).then_some((offset / 4, 15u8 << (offset % 4) & 15));
-        let high = (end % 4 != 0).then_some((end / 4, 15 >> (4 - end % 4)));
+        let low = (!offset.is_multiple_of(4)).then_some((offset / 4, 15u8 << (offset % 4) & 15));
+        let high = (!end.is_multiple_of(4)).then_some((end / 4, 15 >> (4 - end % 4)));
         (low, high)
     };
     let bytes = |cut: Option<(usize, u8)>| cut.map(|(cell, mask)| Part::Bytes(cell, mask));
