@@ -173,6 +173,23 @@ fn streams_events_and_a_dependent_launch() {
 }
 
 #[test]
+fn a_grid_that_synchronises_and_one_that_does_not() {
+    let Some(program) = Program::compiled("grid", &[]) else { return };
+    let (code, stdout, stderr) = program.run(&["--strict", "--schedules", "4"], &[]);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert!(stdout.starts_with("0 wrong, cudaErrorCooperativeLaunchTooLarge\n"), "{stdout}");
+    assert!(stdout.ends_with("no errors, no warnings\n"), "{stdout}");
+    let Some(program) = Program::compiled("grid", &["-DRACY"]) else { return };
+    let (write, read) = (program.line("from[me] ="), program.line("from[neighbour];"));
+    let found = program.findings(&["--schedules", "4"]);
+    let found: Vec<_> = found.iter().filter(|f| f.1 == "error").collect();
+    assert!(!found.is_empty());
+    // The read behind a sight of the last meeting, or the write beside it.
+    let pairs = [("A1", read, write), ("A9", read, write), ("A9", write, read)];
+    assert!(found.iter().all(|f| pairs.contains(&(f.0.as_str(), f.2, f.3))), "{found:?}");
+}
+
+#[test]
 fn a_kernel_that_leaves_its_memory_breaks_the_device() {
     let Some(program) = Program::compiled("streams", &["-DBEYOND"]) else { return };
     let (code, stdout, stderr) = program.run(&[], &[]);

@@ -59,6 +59,7 @@ codes! {
     NOT_REGISTERED = 713, c"cudaErrorHostMemoryNotRegistered", "the host memory was not registered";
     MISALIGNED = 716, c"cudaErrorMisalignedAddress", "a kernel used a misaligned address";
     LAUNCH = 719, c"cudaErrorLaunchFailure", "a kernel failed";
+    TOO_LARGE = 720, c"cudaErrorCooperativeLaunchTooLarge", "a cooperative launch has more CTAs than run at once";
     UNSUPPORTED = 801, c"cudaErrorNotSupported", "not supported on the emulator";
     UNKNOWN = 999, c"cudaErrorUnknown", "unknown error";
 }

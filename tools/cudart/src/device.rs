@@ -103,6 +103,8 @@ pub struct Shape {
     pub stream: u64,
     /// It may begin before the launch before it in the stream has ended.
     pub dependent: bool,
+    /// All its CTAs run at once.
+    pub cooperative: bool,
 }
 
 /// What a pointer of the program points to.
@@ -589,6 +591,7 @@ impl Device {
             dynamic_shared,
             params,
             dependent: shape.dependent && self.launched == Some(shape.stream),
+            cooperative: shape.cooperative,
         };
         let shared = self.shared();
         for (device, host, bytes) in &shared {

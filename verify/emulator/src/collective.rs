@@ -299,7 +299,10 @@ impl World<'_> {
         bar.arrived += lanes;
         bar.last = (self.current, lane as u32, path.site());
         if let BarMode::RedAnd(p) | BarMode::RedOr(p) | BarMode::RedPopc(p) = mode {
-            let bits = warp.regs.p[(frame.p + (p >> 1)) as usize];
+            let bits = match p >> 1 {
+                BarMode::LITERAL => u32::MAX,
+                slot => warp.regs.p[(frame.p + slot) as usize],
+            };
             let bits = if p & 1 == 1 { !bits } else { bits } & mask;
             bar.and &= bits == mask;
             bar.or |= bits != 0;

@@ -99,7 +99,12 @@ pub struct Launch {
     /// It may begin before the launch before it has ended (programmatic stream serialisation). It is run behind that all
     /// the same; an access to what that touched is reported if no `griddepcontrol.wait` is before it (rule F6).
     pub dependent: bool,
+    /// All its CTAs run at once, and `sync()` of a grid of cooperative groups finds its barrier (`%envreg1`, `%envreg2`).
+    pub cooperative: bool,
 }
+
+/// Bytes that a cooperative launch has for its grid barrier.
+const WORKSPACE: u64 = 64;
 
 impl Launch {
     pub(crate) fn cluster_shape(&self) -> [u32; 3] {
@@ -143,6 +148,8 @@ pub struct Machine {
     /// Programs whose variables are in memory, with their addresses.
     loaded: Vec<(u64, Vec<u64>)>,
     after: After,
+    /// Where the grid barrier of a cooperative launch lies, once there was one.
+    workspace: Option<u64>,
     /// Launches that a dependent one may overlap, the latest first, where hazards are looked for.
     in_flight: Vec<InFlight>,
 }
@@ -157,6 +164,7 @@ impl Machine {
             heap: Vec::new(),
             loaded: Vec::new(),
             after: After::default(),
+            workspace: None,
             in_flight: Vec::new(),
         }
     }
@@ -294,6 +302,7 @@ impl Machine {
                  at most {LOCAL_LIMIT}, all together {LOCAL_TOTAL}"
             )));
         }
+        let workspace = if launch.cooperative { self.workspace(launch.dependent)? } else { 0 };
         let settings = Settings::new(&self.options);
         let mut opaque = Rng::new(!self.options.seed);
         let world = World {
@@ -303,6 +312,7 @@ impl Machine {
             symbols,
             params,
             static_shared,
+            workspace,
             ctas: Vec::new(),
             clusters: Vec::new(),
             agents: Vec::new(),
@@ -339,6 +349,17 @@ impl Machine {
         self.in_flight = grid.into_in_flight();
         self.after = after;
         result
+    }
+
+    /// An empty grid barrier. A launch that may overlap the one before has its own.
+    fn workspace(&mut self, dependent: bool) -> Result<u64, Error> {
+        let at = match self.workspace.filter(|_| !dependent) {
+            Some(at) => at,
+            None => self.alloc(WORKSPACE, WORKSPACE)?,
+        };
+        self.workspace = Some(at);
+        self.write(at, &[0; WORKSPACE as usize])?;
+        Ok(at)
     }
 
     /// Puts the variables of a program into memory, once.
@@ -444,6 +465,12 @@ fn check(program: &Program, entry: u32, launch: &mut Launch) -> Result<(), Strin
     let shape = launch.cluster_shape();
     if shape.contains(&0) || volume(shape) > 16 {
         return Err(format!("cluster {shape:?}; a cluster has 1 to 16 CTAs"));
+    }
+    if launch.cooperative && volume(launch.grid) > RESIDENT as u64 {
+        return Err(format!(
+            "grid {:?} in a cooperative launch, whose CTAs all run at once; here {RESIDENT} do at most",
+            launch.grid
+        ));
     }
     if (0..3).any(|i| !launch.grid[i].is_multiple_of(shape[i])) {
         return Err(format!("grid {:?} is not a multiple of the cluster {shape:?}", launch.grid));

@@ -135,6 +135,8 @@ pub(crate) struct World<'p> {
     /// The kernel parameters, laid out.
     pub params: Vec<u8>,
     pub static_shared: u32,
+    /// Where the grid barrier of a cooperative launch lies; else 0.
+    pub workspace: u64,
     pub ctas: Vec<Cta>,
     pub clusters: Vec<Cluster>,
     pub agents: Vec<Agent>,
@@ -305,7 +307,10 @@ impl World<'_> {
             Special::NwarpId => u64::from(cta.threads / 32),
             Special::SmId => u64::from(warp.cta),
             Special::NsmId => crate::launch::RESIDENT as u64,
-            Special::GridId | Special::Zero => 0,
+            // The address of the grid barrier, its high half first.
+            Special::EnvReg(1) => self.workspace >> 32,
+            Special::EnvReg(2) => self.workspace & 0xFFFF_FFFF,
+            Special::GridId | Special::EnvReg(_) | Special::Zero => 0,
             Special::IsExplicitCluster => u64::from(self.launch.cluster != [0; 3]),
             Special::ClusterId(i) => axis(cluster.id, i),
             Special::NclusterId(i) => {

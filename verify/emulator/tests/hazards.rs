@@ -67,6 +67,7 @@ fn read(path: &Path) -> Case {
             dynamic_shared: 0,
             params: Vec::new(),
             dependent: optional("dependent") == Some(1),
+            cooperative: false,
         },
         launches: optional("launches").unwrap_or(1),
         multimem: optional("multimem") == Some(1),

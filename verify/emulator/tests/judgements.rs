@@ -450,3 +450,57 @@ fn a_lane_acquires_what_another_lane_of_its_instruction_released() {
     assert!(hazards(&body("acq_rel"), 1, 32).is_empty());
     assert!(!hazards(&body("relaxed"), 1, 32).is_empty());
 }
+
+/// CTA 1 uses a word of its own and CTA 0 stores there by `st.async`, which completes on CTA 1's mbarrier: what stands behind
+/// its initialisation, the use, what is between the use and the cluster barrier, and between that and the store.
+fn remote_store(initialised: &str, used: &str, released: &str, acquired: &str) -> String {
+    module(
+        ".shared .align 8 .b64 bar;\n.shared .align 8 .b8 slot[8];",
+        &format!(
+            ".reg .b64 %b<4>;\nmov.u32 %r1, %cluster_ctarank;\nsetp.eq.u32 %p0, %r1, 0;\nmov.u32 %r2, slot;\nmov.u32 %r3, bar;\n\
+             @%p0 bra READY;\nmbarrier.init.shared.b64 [%r3], 1;\n{initialised}\n{used}\n{released}\nREADY:\n\
+             barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n@!%p0 bra WAIT;\n{acquired}\n\
+             mapa.shared::cluster.u32 %r4, %r2, 1;\nmapa.shared::cluster.u32 %r5, %r3, 1;\n\
+             st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r4], 7, [%r5];\nbra DONE;\nWAIT:\n\
+             mbarrier.arrive.expect_tx.shared.b64 %b1, [%r3], 4;\nTRY:\n\
+             mbarrier.try_wait.acquire.cluster.shared::cta.b64 %p1, [%r3], %b1;\n@!%p1 bra TRY;\nld.shared.u32 %r6, [%r2];\n\
+             st.global.u32 [%a0], %r6;\nDONE:\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;"
+        ),
+    )
+    .replace("(.param .u64 a0)", "(.param .u64 a0) .reqnctapercluster 2, 1, 1")
+}
+
+/// The text leaves open by which proxy `st.async` stores and completes: what only the async proxy would need is a warning.
+#[test]
+fn an_asynchronous_store_has_to_be_right_by_both_proxies() {
+    let init = "fence.mbarrier_init.release.cluster;";
+    let release = "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;";
+    let acquire = "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;";
+    let whole = "fence.proxy.async;";
+    let (read, write) = ("ld.shared.u32 %r6, [%r2];", "st.shared.u32 [%r2], 5;");
+    let said = |initialised, used, released, acquired| {
+        let found = hazards(&remote_store(initialised, used, released, acquired), 2, 1);
+        assert!(found.iter().all(|h| h.severity == Severity::Warning), "{found:?}");
+        found.iter().map(|h| h.rule).collect::<std::collections::BTreeSet<_>>()
+    };
+    // To read it somebody has to write it, and that is fenced here as well.
+    let read = format!("st.shared.u32 [%r2], 5;\nfence.proxy.async;\n{read}");
+    assert_eq!(said(init, "", "", ""), [].into());
+    assert_eq!(said("", "", "", ""), ["C1"].into());
+    for (used, rules) in [(&*read, &["B1", "B2"][..]), (write, &["B1"])] {
+        let rules: std::collections::BTreeSet<_> = rules.iter().copied().collect();
+        assert_eq!(said(init, used, release, acquire), [].into());
+        assert_eq!(said(init, used, whole, whole), [].into());
+        assert_eq!(said(init, used, "", ""), rules);
+        assert_eq!(said(init, used, "", acquire), rules);
+    }
+}
+
+/// What both proxies forbid is an error: nothing orders the use before the store.
+#[test]
+fn an_asynchronous_store_that_nothing_orders_is_an_error() {
+    let text = remote_store("fence.mbarrier_init.release.cluster;", "", "", "")
+        .replace("WAIT:\n", "WAIT:\nst.shared.u32 [%r2], 5;\n");
+    let found = hazards(&text, 2, 1);
+    assert!(found.iter().any(|h| h.severity == Severity::Error), "{found:?}");
+}

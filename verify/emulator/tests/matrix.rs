@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Shape, module, run};
+use common::{Shape, module, module_for, run};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
 use std::fmt::Write;
@@ -149,7 +149,9 @@ fn mma(m: usize, k: usize, d: &str, a_ty: &str, b_ty: &str, extra: &str) {
     let bytes = words
         .each_ref()
         .map(|w| -> Vec<u8> { w.iter().flat_map(|v| v.to_le_bytes()[..size].to_vec()).collect() });
-    let found = run(&module("", 3, &body), &Shape::default(), &[&bytes[0], &bytes[1], &bytes[2]]);
+    let target = if extra.contains("kind") { "sm_120a" } else { "sm_100a" };
+    let text = module_for(target, "", 3, &body);
+    let found = run(&text, &Shape::default(), &[&bytes[0], &bytes[1], &bytes[2]]);
     let found = found.words(2, 32 * counts[2] * size / 4);
     let expected: Vec<u32> = spread(&sums)
         .iter()

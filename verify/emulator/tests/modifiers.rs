@@ -6,7 +6,7 @@ use baton_emulator::Program;
 /// What is said of an instruction, if it is refused.
 fn refusal(instruction: &str) -> Option<String> {
     let text = format!(
-        ".version 9.0\n.target sm_100a\n.address_size 64\n.shared .align 16 .b8 s[64];\n\
+        ".version 9.5\n.target sm_100a\n.address_size 64\n.shared .align 16 .b8 s[64];\n\
          .visible .entry k(.param .u64 p)\n{{\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n\
          .reg .b64 %d<9>;\n.reg .f32 %f<9>;\n{instruction};\nret;\n}}\n"
     );
@@ -27,7 +27,7 @@ fn refusal(instruction: &str) -> Option<String> {
 fn what_nobody_knows_is_refused_by_name() {
     let cases = [
         ("add.zzz.u32 %r3, %r3, 1", "`.zzz`"),
-        ("add.sat.u32 %r3, %r3, 1", "`.sat`"),
+        ("add.sat.u32 %r3, %r3, 1", "it needs one of sm_107a, "),
         ("add.rn.u32 %r3, %r3, 1", "`.rn`"),
         ("ld.aquire.gpu.global.u32 %r3, [%d2]", "`.aquire` is no modifier of `ld`"),
         ("ld.acquire.gqu.global.u32 %r3, [%d2]", "`.gqu` is no modifier of `ld`"),

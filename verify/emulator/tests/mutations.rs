@@ -114,6 +114,7 @@ fn execute(text: &str, seed: u64) -> Option<String> {
             dynamic_shared: 4096,
             params: Vec::new(),
             dependent: false,
+            cooperative: false,
         };
         for i in 0..params {
             let bytes = function.map_or(8, |f| f.params[i].bytes);

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Shape, module, run};
+use common::{Shape, module, module_for, run};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Float8E4M3FN, Float8E5M2, Half, Single};
 use std::fmt::Write;
@@ -179,7 +179,9 @@ fn on_tensor_memory(
         "tcgen05.fence::before_thread_sync; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
          @%p1 bra E; tcgen05.dealloc.cta_group::{group}.sync.aligned.b32 %r1, {COLUMNS}; E: ret;"
     );
-    let text = module(
+    let target = if behind.contains(".ld.red.") { "sm_103a" } else { "sm_100a" };
+    let text = module_for(
+        target,
         &format!(
             ".shared .align 1024 .b8 smem[{SHARED}]; .shared .align 8 .b64 bar; .shared .b32 slot;"
         ),

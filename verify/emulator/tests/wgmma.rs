@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Run, Shape, module, run};
+use common::{Run, Shape, module_for, run};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Float8E4M3FN, Float8E5M2, Half, Single};
 use std::fmt::Write;
@@ -230,7 +230,7 @@ fn product(case: &Case) -> (Vec<u32>, Vec<u32>) {
         let _ = writeln!(body, "st.global.b32 [%d2+{}], %c{i};", 512 * i);
     }
     body += "ret;";
-    let text = module(".shared .align 1024 .b8 smem[40960];", 3, &body);
+    let text = module_for("sm_90a", ".shared .align 1024 .b8 smem[40960];", 3, &body);
     let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
     let shape = Shape { block: 128, seed: n as u64, ..Shape::default() };
     let found = run(&text, &shape, &[&shared, &bytes(&spread(&c)), &fragment]);
@@ -346,7 +346,7 @@ fn around(block: u32, before: &str, behind: &str) -> Run {
          wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%r10, %r11, %r12, %r13}}, %d0, %d0, %p0, 1, 1, 0, 0;
          {behind} ret;"
     );
-    let text = module(".shared .align 1024 .b8 smem[4096];", 1, &body);
+    let text = module_for("sm_90a", ".shared .align 1024 .b8 smem[4096];", 1, &body);
     run(&text, &Shape { block, ..Shape::default() }, &[&[0; 1024]])
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn answer(
     let mut registers_only = true;
     condition.terms(&mut |term| registers_only &= !matches!(term, Term::Memory(_)));
     if !registers_only
+        || options.is_late()
         || options.clauses != Clauses::default()
         || !crate::interleave::is_plain(program)
     {
@@ -61,7 +62,7 @@ pub(crate) fn answer(
     }
     let candidate = Candidate::new(program, program, options, blank.iter().collect())?;
     let values = Values::new(&candidate)?;
-    let written = domain::writes(&candidate, &values);
+    let written = domain::writes(&candidate, &values)?;
     let count = candidate.events.len();
     let mut search = Demand {
         condition,
@@ -264,6 +265,11 @@ impl Demand<'_, '_> {
             let coherence = &self.execution.coherence;
             if coherence.has(a, b) || coherence.has(b, a) {
                 continue;
+            }
+            // Of a large program each derivation takes long.
+            if self.options.is_late() {
+                self.unknown = true;
+                return false;
             }
             let [forwards, backwards] = [(a, b), (b, a)].map(|pair| {
                 decisions.writes.push(pair);

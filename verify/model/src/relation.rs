@@ -119,10 +119,15 @@ impl Relation {
             }
             return;
         }
+        let mut through = vec![0; self.words];
         for middle in 0..self.len {
-            for a in 0..self.len {
-                if self.has(a, middle) {
-                    self.absorb(a, middle);
+            through.copy_from_slice(self.row(middle));
+            if through.iter().all(|word| *word == 0) {
+                continue;
+            }
+            for row in self.bits.chunks_exact_mut(self.words) {
+                if row[middle / 64] >> (middle % 64) & 1 == 1 {
+                    row.iter_mut().zip(&through).for_each(|(word, more)| *word |= more);
                 }
             }
         }

@@ -55,5 +55,7 @@ pub(super) fn description(Grid(grid): Grid, call: &Call<'_>) -> Launch {
         dynamic_shared: shape.dynamic_shared,
         params: call.params().to_vec(),
         dependent: call.is_dependent(),
+        // Nothing here asks for the grid barrier of cooperative groups; the grid has been compared with the occupancy.
+        cooperative: false,
     }
 }

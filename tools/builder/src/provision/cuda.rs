@@ -14,6 +14,9 @@ pub(super) const RELEASE: &str = "13.5";
 /// The Python packages that hold the programs.
 const PACKAGES: [&str; 3] = ["nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm", "nvidia-cuda-cuobjdump"];
 
+/// Headers that those of cooperative groups include; their releases count otherwise.
+const LIBRARY_HEADERS: &str = "nvidia-cuda-cccl==13.*";
+
 /// The Python packages that the compiler of CUDA C++ needs: itself, its back end, its headers and the shared runtime.
 const COMPILER: [&str; 4] =
     ["nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime"];
@@ -94,7 +97,7 @@ pub(crate) fn fetch(
     }
     let installed = store.install(&entry(), |dir| {
         listener(&Progress::Fetching("ptxas and the disassemblers"));
-        with_pip(env, dir, &PACKAGES, 300)?;
+        with_pip(env, dir, PACKAGES.iter().map(of_release), 300)?;
         works(env, dir, "ptxas")
     });
     match installed {
@@ -157,13 +160,14 @@ pub(crate) fn nvcc(
     if let Some(tool) = toolkits.iter().find(usable) {
         return Ok(tool.path.clone());
     }
-    let name = format!("nvcc-{RELEASE}");
+    let name = format!("nvcc-{RELEASE}-cccl");
     if let (None, Some(reason)) = (store.get(&name), offline(env)) {
         return Err(missing(reason));
     }
     let installed = store.install(&name, |dir| {
         listener(&Progress::Fetching("nvcc"));
-        with_pip(env, dir, &COMPILER, 1000)?;
+        let packages = COMPILER.iter().map(of_release).chain([LIBRARY_HEADERS.to_owned()]);
+        with_pip(env, dir, packages, 1000)?;
         set_run_bits(&dir.join("nvidia/cu13/nvvm/bin"))?;
         // What `-lcudart` looks for; the package has it by its full name only.
         let lib = dir.join("nvidia/cu13/lib");
@@ -179,15 +183,18 @@ pub(crate) fn nvcc(
     }
 }
 
-/// Downloads packages of the release and unpacks them, which takes so many megabytes.
+fn of_release(package: &&str) -> String {
+    format!("{package}=={RELEASE}.*")
+}
+
+/// Downloads packages and unpacks them, which takes so many megabytes.
 fn with_pip(
     env: &Environment,
     dir: &Path,
-    packages: &[&str],
+    packages: impl Iterator<Item = String>,
     megabytes: u64,
 ) -> Result<(), Refusal> {
-    let packages: Vec<_> =
-        packages.iter().map(|package| format!("{package}=={RELEASE}.*")).collect();
+    let packages: Vec<_> = packages.collect();
     pip::unpack(env, dir, &packages, megabytes)?;
     set_run_bits(&dir.join(BIN))?;
     Ok(())

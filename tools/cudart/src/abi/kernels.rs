@@ -4,7 +4,7 @@ use std::ffi::{CString, c_void};
 
 use super::{Dim3, call, entries, put};
 use crate::code::Code;
-use crate::device::{self, CTAS, Device, Result, SHARED_OPT_IN, Shape};
+use crate::device::{self, CTAS, Device, MULTIPROCESSORS, Result, SHARED_OPT_IN, Shape};
 use crate::host;
 
 /// Registers that a kernel says it uses: the emulator allocates none.
@@ -67,6 +67,7 @@ unsafe fn launch(host: *const c_void, shape: &Shape, arguments: *const *const c_
     let (code, printed) = device::with(|device| {
         // SAFETY: the caller says so.
         let ran = unsafe { parameters(device, function, arguments) }
+            .and_then(|parameters| fits(device, function, shape).map(|()| parameters))
             .and_then(|parameters| device.launch(function, shape, parameters));
         match ran {
             Ok(printed) => (device.returns(Ok(())), printed),
@@ -78,6 +79,17 @@ unsafe fn launch(host: *const c_void, shape: &Shape, arguments: *const *const c_
         unsafe { libc::printf(c"%s".as_ptr(), text.as_ptr()) };
     }
     code
+}
+
+/// Refuses a cooperative launch of more CTAs than run at once.
+fn fits(device: &mut Device, function: u64, shape: &Shape) -> Result<()> {
+    if !shape.cooperative {
+        return Ok(());
+    }
+    let threads = shape.block.iter().fold(1, |all: u32, &n| all.saturating_mul(n));
+    let each = resident(device, function, threads, shape.dynamic_shared)?;
+    let ctas = shape.grid.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
+    if ctas > u64::from(each * MULTIPROCESSORS) { Err(Code::TOO_LARGE) } else { Ok(()) }
 }
 
 /// # Safety
@@ -141,8 +153,9 @@ entries! {
     #[also(cudaLaunchCooperativeKernel_ptsz)] cudaLaunchCooperativeKernel(
         host: *const c_void, grid: Dim3, block: Dim3, arguments: *const *const c_void, dynamic_shared: usize, stream: *mut c_void,
     ) {
+        let shape = Shape { cooperative: true, ..shape(grid, block, dynamic_shared, stream) };
         // SAFETY: as the caller says.
-        unsafe { launch(host, &shape(grid, block, dynamic_shared, stream), arguments) }
+        unsafe { launch(host, &shape, arguments) }
     }
     #[also(cudaLaunchKernelExC_ptsz)] cudaLaunchKernelExC(config: *const Config, host: *const c_void, arguments: *const *const c_void) {
         if config.is_null() {
@@ -157,8 +170,8 @@ entries! {
             match id {
                 CLUSTER => shape.cluster = [value[0], value[1], value[2]],
                 DEPENDENT => shape.dependent = value[0] != 0,
-                // All CTAs of a grid that is small enough run at once anyway, and the others are hints.
-                COOPERATIVE => {}
+                COOPERATIVE => shape.cooperative = value[0] != 0,
+                // The others are hints.
                 _ => {}
             }
         }

@@ -62,7 +62,7 @@ const ATTRIBUTES: [(i32, u64, Option<Place>); 56] = [
     (89, 0, Some((656, 4))),
     (90, 0, None),
     (91, 0, None),
-    (95, 0, Some((668, 4))),
+    (95, 1, Some((668, 4))),
     (97, SHARED_OPT_IN as u64, Some((672, 8))),
     (99, 1, Some((704, 4))),
     (100, 0, None),

@@ -154,6 +154,8 @@ impl Decoder<'_> {
                     let (p, negated) = match self.src(p, 1)? {
                         Src::Pred(p) => (p, 0),
                         Src::NotPred(p) => (p, 1),
+                        // One that is always the same.
+                        Src::Imm(value) => (BarMode::LITERAL, u32::from(value == 0)),
                         _ => return Err("predicate".into()),
                     };
                     let p = p << 1 | negated;

@@ -128,26 +128,6 @@ impl Decoder<'_> {
         Ok(FenceOp::Thread { acquire, release, sequential, shared, scope })
     }
 
-    /// Restricted fences came late into the language, that for reads last.
-    pub(super) fn restriction(&self, mods: &Mods) -> Result<()> {
-        let restricted = |m: &str| m.starts_with("sync_restrict::");
-        if !mods.any(restricted) {
-            return Ok(());
-        }
-        let (major, minor) = match mods.any(|m| m.ends_with("::read")) {
-            true => (9, 4),
-            false => (8, 6),
-        };
-        match self {
-            Decoder { version, .. } if *version < (major, minor) => Err(format!(
-                "it is of PTX {major}.{minor}, and the module of {}.{}",
-                version.0, version.1
-            )),
-            Decoder { target: ..90, .. } => Err("it needs sm_90".into()),
-            _ => Ok(()),
-        }
-    }
-
     fn proxy_fence(mods: &Mods) -> Result<FenceOp> {
         let proxy = mods.find(|m| {
             let fabric = ["generic::fabric", "fabric::generic", "fabric::fabric"];

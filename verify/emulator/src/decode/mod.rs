@@ -156,10 +156,7 @@ pub(crate) fn function<'m>(
         })
         .collect();
     func.local = round_up(func.local, 16);
-    let arch = module.target.first().map_or("", |arch| arch.trim_start_matches("sm_"));
-    let digits = arch.find(|c: char| !c.is_ascii_digit()).unwrap_or(arch.len());
-    let (version, target) = (module.version, arch[..digits].parse().unwrap_or(0));
-    let mut d = Decoder { body, names, slots, locals, entry, func, version, target };
+    let mut d = Decoder { body, names, slots, locals, entry, func };
     d.registers_of_calls(function);
     let joins = flow::reconvergence(body);
     let same: HashMap<usize, Among> = module
@@ -249,9 +246,6 @@ struct Decoder<'m> {
     locals: Vec<Local>,
     entry: bool,
     func: Func,
-    /// The version of the language, and the target's number.
-    version: (u32, u32),
-    target: u32,
 }
 
 const UNUSED: Src = Src::Imm(0);
@@ -519,11 +513,7 @@ impl Decoder<'_> {
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
                 self.collective(opcode, mods, o)
             }
-            "membar" | "fence" => {
-                let op = Self::fence(opcode, mods)?;
-                self.restriction(mods)?;
-                Ok(Op::Fence(op))
-            }
+            "membar" | "fence" => Self::fence(opcode, mods).map(Op::Fence),
             "griddepcontrol" if mods.has("wait") => Ok(Op::PreviousGrid),
             "griddepcontrol" if mods.has("launch_dependents") => Ok(Op::LaunchDependents),
             "prefetch" | "prefetchu" | "nanosleep" | "setmaxnreg" | "pmevent" | "discard"
@@ -610,7 +600,10 @@ fn special(name: &str) -> Result<Special> {
         | "%reserved_smem_offset_1"
         | "%reserved_smem_offset_cap" => Special::Zero,
         "%current_graph_exec" => Special::Zero,
-        _ if base.starts_with("%envreg") || base.starts_with("%pm") => Special::Zero,
+        _ if base.starts_with("%envreg") => Special::EnvReg(
+            base["%envreg".len()..].parse().map_err(|_| format!("`{name}` has no value here"))?,
+        ),
+        _ if base.starts_with("%pm") => Special::Zero,
         _ => return Err(format!("`{name}` has no value here")),
     })
 }

@@ -38,11 +38,6 @@ impl<'i> Mods<'i> {
         self.all.contains(&m)
     }
 
-    /// Whether one is such. This is no use of it.
-    pub fn any(&self, is_such: impl Fn(&str) -> bool) -> bool {
-        self.all.iter().any(|m| is_such(m))
-    }
-
     /// The first for which `f` gives something.
     pub fn find<T>(&self, f: impl Fn(&'i str) -> Option<T>) -> Option<T> {
         let (place, found) = self.all.iter().enumerate().find_map(|(i, m)| Some((i, f(m)?)))?;
@@ -71,13 +66,11 @@ impl<'i> Mods<'i> {
         self.find(Some).unwrap_or("")
     }
 
-    /// The last, which counts as used if it is a type.
+    /// The last type, wherever it stands.
     pub fn last(&self) -> &'i str {
-        let last = self.all.last().copied().unwrap_or("");
-        if is_type(last) {
-            self.mark(self.all.len() - 1);
-        }
-        last
+        let Some(place) = self.all.iter().rposition(|m| is_type(m)) else { return "" };
+        self.mark(place);
+        self.all[place]
     }
 
     /// The type that stands for two numbers in one register, if there is one.

@@ -1,7 +1,7 @@
 //! Enters the accesses of instructions and of asynchronous operations into the shadow, and judges them.
 
 use super::clock::{SUBS, Stamp};
-use super::shadow::{Alike, Cells, Class, Conflict, Entry, Last, cells_of};
+use super::shadow::{Alike, Cells, Class, Conflict, Entry, Last, Part, cells_of, parts_of};
 use super::strand::{GLOBAL, SHARED};
 use super::viewer::Viewer;
 use super::{Detector, Space, Touch};
@@ -155,18 +155,33 @@ impl Detector {
         let who = (warp.unit, lane as u32, ctas[warp.cta as usize].home);
         let kind = if space == Space::Global { GLOBAL } else { SHARED };
         let mut viewer = Viewer::new((warp.of(lane), units, kinds), who, (kind, memory, touch));
-        let cells = runs.into_iter().flat_map(|(offset, bytes)| cells_of(offset, bytes));
+        let parts = runs.into_iter().flat_map(|(offset, bytes)| parts_of(offset, bytes));
         let mut last = Last::default();
-        for (cell, mask) in cells {
-            let new = (entry.with_bytes(mask), touch.write);
-            let conflict = match space {
-                Space::Global => global.touch_next(&mut last, cell, new, &mut viewer),
-                Space::Shared(cta) | Space::Tensor(cta) => {
-                    let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
-                    if touch.write {
-                        written[cell] |= mask;
+        for part in parts {
+            let conflict = match part {
+                Part::Whole(run) => {
+                    let new = (entry.with_bytes(15), touch.write);
+                    match space {
+                        Space::Global => global.touch_run(&mut last, run, new, &mut viewer),
+                        Space::Shared(cta) | Space::Tensor(cta) => {
+                            ctas[cta as usize].shared.touch_run(&mut last, run, new, &mut viewer);
+                        }
                     }
-                    cells[cell].touch_next(&mut last, cell as u32, Some(more), new, &mut viewer)
+                    None
+                }
+                Part::Bytes(cell, mask) => {
+                    let new = (entry.with_bytes(mask), touch.write);
+                    match space {
+                        Space::Global => global.touch_next(&mut last, cell, new, &mut viewer),
+                        Space::Shared(cta) | Space::Tensor(cta) => {
+                            let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
+                            if touch.write {
+                                written[cell] |= mask;
+                            }
+                            let (key, more) = (cell as u32, Some(more));
+                            cells[cell].touch_next(&mut last, key, more, new, &mut viewer)
+                        }
+                    }
                 }
             };
             if let Some(conflict) = conflict {

@@ -184,16 +184,10 @@ impl Detector {
             if rows >> row & 1 == 0 {
                 continue;
             }
-            for column in column..(column + columns).min(512) {
-                let key = row * 512 + column;
-                let Cells { cells, more, .. } = &mut **memory;
-                let cell = &mut cells[key as usize];
-                let conflict =
-                    cell.touch_next(&mut last, key, Some(more), (entry, write), &mut viewer);
-                if let Some(conflict) = conflict {
-                    viewer.add(conflict);
-                }
-            }
+            let first = row * 512 + column;
+            let end = row * 512 + (column + columns).min(512);
+            let run = first as usize..end as usize;
+            memory.touch_run(&mut last, run, (entry, write), &mut viewer);
         }
         for (conflict, _) in viewer.into_found() {
             self.report_conflict(w, lane as u32, Space::Tensor(cta), conflict, touch);

@@ -18,6 +18,7 @@ pub(crate) use access::Class;
 pub(super) use access::{Entry, Kind, Kinds};
 pub(super) use more::More;
 pub(super) use pages::Pages;
+use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
@@ -281,6 +282,40 @@ impl Cells {
         }
     }
 
+    /// Enters an access of an operation to whole cells, as [`Cell::touch_next`] does.
+    pub fn touch_run(
+        &mut self,
+        last: &mut Last,
+        run: Range<usize>,
+        (new, write): (Entry, bool),
+        earlier: &mut impl Earlier,
+    ) {
+        if run.is_empty() {
+            return;
+        }
+        if write {
+            self.written[run.clone()].fill(15);
+        }
+        let mut at = run.start;
+        while at < run.end {
+            if let Some((before, after)) = last.0 {
+                let alike = self.cells[at..run.end].iter_mut().take_while(|cell| **cell == before);
+                at += alike.map(|cell| *cell = after).count();
+                if at == run.end {
+                    break;
+                }
+            }
+            let cell = &mut self.cells[at];
+            let access = (new, write);
+            if let Some(conflict) =
+                cell.touch_next(last, at as u32, Some(&mut self.more), access, earlier)
+            {
+                earlier.further(conflict);
+            }
+            at += 1;
+        }
+    }
+
     /// Frees sets that no cell has any more, if there are many.
     pub fn tidy(&mut self) {
         if self.more.is_full() {
@@ -288,6 +323,31 @@ impl Cells {
             self.more.keep(cells, self.cells.iter_mut().map(|cell| &mut cell.set));
         }
     }
+}
+
+/// Cells that an access touches.
+pub(super) enum Part {
+    /// All bytes of these.
+    Whole(Range<usize>),
+    /// Bytes of one, by a mask.
+    Bytes(usize, u8),
+}
+
+/// The cells that `bytes` bytes at `offset` touch, in their order: those of which all bytes are touched together.
+pub(super) fn parts_of(offset: usize, bytes: usize) -> impl Iterator<Item = Part> {
+    let end = offset + bytes;
+    let whole = offset.div_ceil(4)..end / 4;
+    let mut cut = cells_of(offset, bytes).filter(move |_| bytes != 0);
+    let (first, last) = if whole.is_empty() {
+        (cut.next(), cut.next())
+    } else {
+        let low = (!offset.is_multiple_of(4)).then_some((offset / 4, 15u8 << (offset % 4) & 15));
+        let high = (!end.is_multiple_of(4)).then_some((end / 4, 15 >> (4 - end % 4)));
+        (low, high)
+    };
+    let bytes = |cut: Option<(usize, u8)>| cut.map(|(cell, mask)| Part::Bytes(cell, mask));
+    let whole = (!whole.is_empty()).then_some(Part::Whole(whole));
+    [bytes(first), whole, bytes(last)].into_iter().flatten()
 }
 
 /// The cells that `bytes` bytes at `offset` touch, each with its byte mask.
@@ -333,6 +393,35 @@ mod tests {
 
         fn supersedes(&self, before: &Entry) -> bool {
             before.number() != KEPT
+        }
+    }
+
+    /// The same, and counts conflicts.
+    struct Counting(u32, u32, usize);
+
+    impl Earlier for Counting {
+        fn ordered(&mut self, before: &Entry) -> bool {
+            self.known(before)
+        }
+
+        fn known(&self, before: &Entry) -> bool {
+            before.number() != self.0
+        }
+
+        fn merges(&self) -> bool {
+            false
+        }
+
+        fn cleared(&mut self) -> &mut u32 {
+            &mut self.1
+        }
+
+        fn further(&mut self, _: Conflict) {
+            self.2 += 1;
+        }
+
+        fn supersedes(&self, _: &Entry) -> bool {
+            true
         }
     }
 
@@ -404,6 +493,55 @@ mod tests {
         let state = |cell: &Cell| (cell.read, cell.set);
         assert_eq!(more.of(cells[0].set, true).len(), 2);
         assert_eq!((state(&cells[1]), state(&cells[2])), (state(&cells[0]), state(&cells[0])));
+    }
+
+    #[test]
+    fn parts_are_the_same_cells() {
+        for (offset, bytes) in (0..9).flat_map(|offset| (0..19).map(move |bytes| (offset, bytes))) {
+            let parts: Vec<_> = parts_of(offset, bytes)
+                .flat_map(|part| match part {
+                    Part::Whole(cells) => cells.map(|cell| (cell, 15)).collect(),
+                    Part::Bytes(cell, mask) => vec![(cell, mask)],
+                })
+                .collect();
+            let mut cells: Vec<_> = cells_of(offset, bytes).collect();
+            cells.retain(|_| bytes != 0);
+            assert_eq!(parts, cells, "{bytes} bytes at {offset}");
+        }
+    }
+
+    #[test]
+    fn a_run_is_entered_as_its_cells_are() {
+        let steps = [
+            (1, 0..8, false),
+            (2, 2..6, true),
+            (3, 0..8, false),
+            (4, 1..7, true),
+            (5, 0..8, false),
+        ];
+        let (mut together, mut single) = (Cells::new(8), Cells::new(8));
+        let (mut pages, mut alone) = (Pages::default(), Pages::default());
+        for (id, run, write) in steps {
+            // What is not ordered after the one before conflicts in the same cells.
+            let earlier = || Counting(id - 1, 0, 0);
+            let (mut a, mut b, mut c, mut d) = (earlier(), earlier(), earlier(), earlier());
+            let new = (entry(id, 15), write);
+            together.touch_run(&mut Last::default(), run.clone(), new, &mut a);
+            pages.touch_run(&mut Last::default(), run.clone(), new, &mut c);
+            for at in run {
+                let Cells { cells, more, .. } = &mut single;
+                if let Some(x) = cells[at].touch(at as u32, Some(more), new.0, write, &mut b) {
+                    b.further(x);
+                }
+                if let Some(x) = alone.touch(at, new.0, write, &mut d) {
+                    d.further(x);
+                }
+            }
+            assert_eq!((a.2, c.2), (b.2, d.2), "step {id}");
+        }
+        assert_eq!(together.cells, single.cells);
+        let last = |pages: &Pages| (0..8).map(|at| pages.last(at)).collect::<Vec<_>>();
+        assert_eq!(last(&pages), last(&alone));
     }
 
     #[test]

@@ -276,3 +276,8 @@ pub(crate) enum BarMode {
     RedOr(u32),
     RedPopc(u32),
 }
+
+impl BarMode {
+    /// The slot of a predicate that is a literal.
+    pub const LITERAL: u32 = u32::MAX >> 1;
+}

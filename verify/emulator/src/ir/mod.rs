@@ -98,6 +98,7 @@ pub(crate) enum Special {
     SmId,
     NsmId,
     GridId,
+    EnvReg(u8),
     IsExplicitCluster,
     ClusterId(u8),
     NclusterId(u8),

@@ -6,10 +6,15 @@ use baton_emulator::{Error, Launch, Machine, Options, Program, Report};
 
 /// The text of a module with one entry `k(p0, p1, …)`; `%p0`, `%p1` … hold the pointers.
 pub fn module(globals: &str, pointers: usize, body: &str) -> String {
+    module_for("sm_100a", globals, pointers, body)
+}
+
+/// The same, for another target.
+pub fn module_for(target: &str, globals: &str, pointers: usize, body: &str) -> String {
     let params: Vec<String> = (0..pointers).map(|i| format!(".param .u64 a{i}")).collect();
     let loads: String = (0..pointers).map(|i| format!("ld.param.u64 %a{i}, [a{i}];\n")).collect();
     format!(
-        ".version 8.8\n.target sm_100a\n.address_size 64\n{globals}\n.visible .entry \
+        ".version 8.8\n.target {target}\n.address_size 64\n{globals}\n.visible .entry \
          k({})\n{{\n.reg .pred %p<16>; .reg .b16 %h<32>; .reg .b32 %r<64>; .reg .b64 %d<64>; \
          .reg .b64 %a<8>; .reg .b128 %q<4>;\n{loads}{body}\n}}\n",
         params.join(", ")
@@ -61,6 +66,7 @@ pub fn run(text: &str, shape: &Shape, buffers: &[&[u8]]) -> Run {
         dynamic_shared: shape.shared,
         params: addresses.iter().map(|a| a.to_le_bytes().to_vec()).collect(),
         dependent: false,
+        cooperative: false,
     };
     let result = machine.launch(&program, &launch);
     Run { machine, addresses, result }

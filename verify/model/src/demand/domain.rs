@@ -74,11 +74,14 @@ impl Bytes {
 /// The bytes of a register.
 pub type Sets = [Bytes; WIDTH];
 
-/// The bytes of what each write writes.
-pub fn writes(candidate: &Candidate<'_>, values: &Values) -> Vec<Sets> {
+/// The bytes of what each write writes; none if there is no time for them.
+pub fn writes(candidate: &Candidate<'_>, values: &Values) -> Option<Vec<Sets>> {
     let count = candidate.events.len();
     let mut written = vec![[Bytes::default(); WIDTH]; count];
     for _ in 0..=candidate.writes.len() {
+        if candidate.options.is_late() {
+            return None;
+        }
         let read = reads(candidate, &written);
         let before = written.clone();
         for &write in &candidate.writes {
@@ -90,7 +93,7 @@ pub fn writes(candidate: &Candidate<'_>, values: &Values) -> Vec<Sets> {
             break;
         }
     }
-    written
+    Some(written)
 }
 
 /// The bytes that each read can return, in memory's order.

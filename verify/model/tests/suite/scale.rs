@@ -222,6 +222,21 @@ fn a_search_ends_when_its_time_is_up() {
     assert!(start.elapsed() < patience * 3, "it took {:?}", start.elapsed());
 }
 
+/// Nor is there a long step without a look at the clock, in whichever of its parts the time ends.
+#[test]
+fn a_large_program_ends_when_its_time_is_up() {
+    let test = Test::parse(include_str!("too_large.litmus"), "late").expect("a litmus test");
+    for patience in [0, 30, 100, 300, 1000] {
+        let spent = Stopwatch::start();
+        let until = Instant::now() + std::time::Duration::from_millis(patience);
+        let options = Options { until: Some(until), ..Options::default() };
+        let verdict = judge(&test.program, &test.condition, &options);
+        assert!(verdict.is_err(), "this one was thought too large: {verdict:?}");
+        let over = spent.ms() - patience as f64;
+        assert!(over < 250.0, "{over:.0} ms more than {patience}");
+    }
+}
+
 #[test]
 fn the_directed_search_agrees_with_enumeration() {
     for name in ["SB", "MP", "LB", "IRIW"] {

@@ -5,16 +5,19 @@
 //! tables would do something else than its author believes: a misspelt order counts as none, half of a register as all
 //! of it.
 //!
-//! The tables hold no instructions that nothing here executes (textures, surfaces, video). They know nothing of targets.
+//! The tables hold no instructions that nothing here executes (textures, surfaces, video). Which version of the language and
+//! which target an instruction needs stands in one of its own.
 
 mod grammar;
 mod modifiers;
+mod needs;
 mod operands;
 mod write;
 
 use crate::tree::{Body, Instruction, Module, Space};
 use grammar::Table;
 use modifiers::Bound;
+use needs::{Level, Need};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -40,27 +43,30 @@ type Matches = Result<Vec<(usize, Bound)>, String>;
 #[derive(Debug)]
 pub struct Checker<'m> {
     spaces: HashMap<&'m str, Space>,
+    level: Level<'m>,
     /// What was found out about each mnemonic.
-    known: HashMap<&'m str, Matches>,
+    known: HashMap<&'m str, (Matches, Vec<&'static Need>)>,
 }
 
 impl<'m> Checker<'m> {
     /// For the instructions of a module.
     pub fn new(module: &'m Module) -> Self {
         let spaces = module.variables.iter().map(|v| (&*v.name, v.space)).collect();
-        Self { spaces, known: HashMap::new() }
+        Self { spaces, level: Level::of(module), known: HashMap::new() }
     }
 
-    /// Says what `ptxas` would refuse of an instruction.
+    /// Says what `ptxas` would refuse of an instruction, in a module of this version and for this target.
     pub fn check(&mut self, body: &Body, instruction: &'m Instruction) -> Result<(), String> {
         let mnemonic = &*instruction.mnemonic;
         let opcode = instruction.opcode();
         let Some(forms) = table().forms.get(opcode) else {
             return Err(format!("`{opcode}` is no instruction that is known here"));
         };
-        let matches = self.known.entry(mnemonic).or_insert_with(|| {
+        let level = self.level;
+        let (matches, needs) = self.known.entry(mnemonic).or_insert_with(|| {
             let words: Vec<&str> = instruction.modifiers().collect();
-            modifiers::find(table(), opcode, forms, &words)
+            let matches = modifiers::find(table(), opcode, forms, &words);
+            (matches, needs::unmet(opcode, &words, level))
         });
         let matches = matches.as_ref().map_err(String::clone)?;
         // Of several forms that was meant of which most fits.
@@ -69,7 +75,8 @@ impl<'m> Checker<'m> {
             let fitting = Cell::new(0);
             let place = operands::Place { body, spaces: &self.spaces, bound, fitting };
             let Err(why) = place.check(&forms[*form].operands, &instruction.operands) else {
-                return Ok(());
+                let lack = needs.iter().find_map(|need| need.refuse(body, instruction, level));
+                return lack.map_or(Ok(()), Err);
             };
             let fitting = place.fitting.get();
             if nearest.as_ref().is_none_or(|(most, _)| fitting > *most) {

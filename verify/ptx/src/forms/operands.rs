@@ -260,6 +260,9 @@ impl Place<'_> {
                     (Some(named), Some(of)) if !windows(named).contains(&of) => {
                         Err("a variable of another state space".into())
                     }
+                    (_, Some(Space::Global)) if bits < 64 => {
+                        Err("64 bits belong where the address of a global variable stands".into())
+                    }
                     _ => Ok(()),
                 }
             }

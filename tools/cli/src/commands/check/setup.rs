@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use baton_emulator::tensor_map::{TENSOR_MAP_BYTES, encode};
-use baton_emulator::{Error, Launch, Machine};
+use baton_emulator::{Error, Launch, Machine, RESIDENT};
 use baton_ptx::{FunctionKind, Module, Param};
 use half::{bf16, f16};
 use toml::Spanned;
@@ -194,9 +194,14 @@ impl Prepared {
             dynamic_shared: launch.shared.as_ref().map_or(0, |shared| *shared.get_ref()),
             params: Vec::new(),
             dependent: launch.dependent.as_ref().is_some_and(|dependent| *dependent.get_ref()),
+            cooperative: is_cooperative(launch),
         };
         Ok(Prepared { launch, parameters })
     }
+}
+
+fn is_cooperative(launch: &spec::Launch) -> bool {
+    launch.cooperative.as_ref().is_some_and(|cooperative| *cooperative.get_ref())
 }
 
 /// Refuses a grid that no run could get through.
@@ -207,6 +212,12 @@ fn bounded(spec: &Spec, launch: &spec::Launch) -> Result<(), SpecError> {
         return wrong(
             format!("the grid has {ctas} CTAs"),
             format!("use at most {CTAS}; the emulator keeps a record of each that has run"),
+        );
+    }
+    if is_cooperative(launch) && ctas > RESIDENT as u128 {
+        return wrong(
+            format!("the launch is cooperative, and its grid has {ctas} CTAs"),
+            format!("use at most {RESIDENT}, which run at once here, or leave `cooperative` out"),
         );
     }
     let limit = spec.steps.as_ref().map_or(super::STEPS, |steps| *steps.get_ref());

@@ -5,6 +5,7 @@
 //! block = 128
 //! cluster = 2                   # left out: what the kernel requires
 //! shared = 4096                 # bytes of dynamic shared memory
+//! cooperative = true            # all CTAs run at once; false if left out
 //! steps = 10_000_000            # thread-instructions after which a run is ended
 //! arguments = [
 //!     { pointer = "in" },
@@ -155,6 +156,8 @@ pub struct Launch {
     pub kernel: Option<Spanned<String>>,
     /// It may begin before the launch before it has ended.
     pub dependent: Option<Spanned<bool>>,
+    /// All its CTAs run at once, and may meet at the barrier of a grid.
+    pub cooperative: Option<Spanned<bool>>,
     /// CTAs.
     pub grid: Spanned<Extent>,
     /// Threads of a CTA.
@@ -176,6 +179,7 @@ struct Keys {
     block: Option<Spanned<Extent>>,
     cluster: Option<Spanned<Extent>>,
     shared: Option<Spanned<u32>>,
+    cooperative: Option<Spanned<bool>>,
     steps: Option<Spanned<u64>>,
     arguments: Option<Spanned<Vec<Spanned<Argument>>>>,
     launch: Option<Spanned<Vec<Launch>>>,
@@ -199,6 +203,7 @@ impl Keys {
             return Ok(vec![Launch {
                 kernel: None,
                 dependent: None,
+                cooperative: self.cooperative.clone(),
                 grid: self.grid.clone().ok_or_else(|| missing("grid"))?,
                 block: self.block.clone().ok_or_else(|| missing("block"))?,
                 cluster: self.cluster.clone(),
@@ -211,6 +216,7 @@ impl Keys {
             ("block", self.block.as_ref().map(Spanned::span)),
             ("cluster", self.cluster.as_ref().map(Spanned::span)),
             ("shared", self.shared.as_ref().map(Spanned::span)),
+            ("cooperative", self.cooperative.as_ref().map(Spanned::span)),
             ("arguments", self.arguments.as_ref().map(Spanned::span)),
         ];
         if let Some((key, Some(span))) = spans.into_iter().find(|(_, span)| span.is_some()) {

@@ -5,6 +5,7 @@
 
 use super::{Cell, Conflict, Earlier, Entry, Last, More};
 use crate::detect::clock::Stamp;
+use std::ops::Range;
 
 /// Cells of a page.
 const PAGE: usize = 1024;
@@ -33,6 +34,24 @@ impl<T: Copy + Default + PartialEq> Column<T> {
             None => self.0.insert(Box::new([T::default(); PAGE]))[at] = value,
         }
     }
+
+    /// How many from the first on are this.
+    fn alike(&self, run: Range<usize>, value: T) -> usize {
+        match &self.0 {
+            Some(all) => all[run].iter().take_while(|one| **one == value).count(),
+            None if value == T::default() => run.len(),
+            None => 0,
+        }
+    }
+
+    /// Makes all of them this.
+    fn fill(&mut self, run: Range<usize>, value: T) {
+        match &mut self.0 {
+            Some(all) => all[run].fill(value),
+            None if value == T::default() => {}
+            None => self.0.insert(Box::new([T::default(); PAGE]))[run].fill(value),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -40,6 +59,27 @@ struct Page {
     writes: Column<Entry>,
     reads: Column<Entry>,
     sets: Column<u32>,
+}
+
+impl Page {
+    /// Turns cells from the first on that are as `before` into `after`; how many these are.
+    fn turn(&mut self, run: Range<usize>, before: Cell, after: Cell) -> usize {
+        let start = run.start;
+        let count = self.reads.alike(run, before.read);
+        let count = self.writes.alike(start..start + count, before.write);
+        let count = self.sets.alike(start..start + count, before.set);
+        let run = start..start + count;
+        if before.read != after.read {
+            self.reads.fill(run.clone(), after.read);
+        }
+        if before.write != after.write {
+            self.writes.fill(run.clone(), after.write);
+        }
+        if before.set != after.set {
+            self.sets.fill(run, after.set);
+        }
+        count
+    }
 }
 
 /// The cells of a memory that grows.
@@ -90,6 +130,32 @@ impl Pages {
         earlier: &mut impl Earlier,
     ) -> Option<Conflict> {
         self.touch_next(&mut Last::default(), at, (new, write), earlier)
+    }
+
+    /// Enters an access of an operation to whole cells, as [`Cell::touch_next`] does.
+    pub fn touch_run(
+        &mut self,
+        last: &mut Last,
+        run: Range<usize>,
+        new: (Entry, bool),
+        earlier: &mut impl Earlier,
+    ) {
+        let mut at = run.start;
+        while at < run.end {
+            let (number, slot) = (at / PAGE, at % PAGE);
+            if let (Some((before, after)), Some(page)) = (last.0, self.pages.get_mut(number)) {
+                let here = slot..PAGE.min(slot + run.end - at);
+                let count = page.turn(here, before, after);
+                at += count;
+                if count != 0 {
+                    continue;
+                }
+            }
+            if let Some(conflict) = self.touch_next(last, at, new, earlier) {
+                earlier.further(conflict);
+            }
+            at += 1;
+        }
     }
 
     /// Enters an access, as [`Cell::touch_next`] does.
