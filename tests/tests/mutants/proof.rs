@@ -233,30 +233,41 @@ impl Kernel {
                 none.then_some("no tcgen05.ld was issued since the last wait::ld")
             }
             "tcgen05.fence::before_thread_sync" => {
-                // It passes on what the other fence has taken over, too.
+                // Where an arrival comes next it passes on what the other fence has taken over, too.
                 let fenced = ["tcgen05.fence::before_thread_sync", "tcgen05.commit"];
-                let passes =
-                    |i: &Instruction| tensor(i) || begins(i, &["tcgen05.fence::after_thread_sync"]);
+                let arrives = self.is_before_an_arrival(at);
+                let passes = |i: &Instruction| {
+                    tensor(i) || arrives && begins(i, &["tcgen05.fence::after_thread_sync"])
+                };
                 let none = self.none_before(at, |i| begins(i, &fenced), passes);
                 none.then_some(
-                    "no tcgen05 operation was issued, and no fence took over one of others, since the last fence of its kind, or \
-                     commit, which is one",
+                    "no tcgen05 operation was issued since the last fence of its kind, or commit, which is one; nor is it passed on what \
+                     another thread has issued",
                 )
             }
             "tcgen05.fence::after_thread_sync" => {
                 let fence = |i: &Instruction| begins(i, &["tcgen05.fence::after_thread_sync"]);
                 let passes_on = |i: &Instruction| {
-                    tensor(i) || begins(i, &["tcgen05.fence::before_thread_sync"])
+                    let is_one = begins(i, &["tcgen05.fence::before_thread_sync"]);
+                    let is_before =
+                        || self.at_line(i.line).is_some_and(|at| self.is_before_an_arrival(at));
+                    tensor(i) || is_one && is_before()
                 };
                 let none = self.none_behind(at, fence, passes_on);
                 none.then_some(
-                    "neither an asynchronous tcgen05 operation nor a fence that would pass on what this one takes over follows before \
-                     the next fence of its kind; a commit tracks what its own thread has issued, and a deallocation needs \
-                     completion, which was waited for",
+                    "no asynchronous tcgen05 operation follows before the next fence of its kind, nor an arrival that passes on what it \
+                     takes over; a commit tracks what its own thread has issued, and a deallocation needs completion, which was \
+                     waited for",
                 )
             }
             _ => None,
         }
+    }
+
+    /// On some way onwards an arrival at an mbarrier comes before a barrier or a wait.
+    fn is_before_an_arrival(&self, at: usize) -> bool {
+        let until = |i: &Instruction| barrier(i) || waits(i);
+        !self.none_behind(at, until, |i| begins(i, &["mbarrier.arrive"]))
     }
 
     fn of_a_fence(&self, at: usize) -> Option<&'static str> {

@@ -35,12 +35,6 @@ static PRODUCTS: LazyLock<[Problem; 2]> = LazyLock::new(|| {
     shapes.map(|shape| Problem::new(shape, 1))
 });
 
-/// The same for a pair, whose tiles are 256 by 256.
-static PRODUCTS_OF_PAIRS: LazyLock<[Problem; 2]> = LazyLock::new(|| {
-    let shapes = [Shape { m: 300, n: 200, k: 448 }, Shape { m: 600, n: 250, k: 64 }];
-    shapes.map(|shape| Problem::new(shape, 1))
-});
-
 /// Few CTAs; two CTAs and many rounds; one, and no more elements than threads.
 const SIZES: [Size; 3] = [
     Size { ctas: 4, rounds: 3, elements: 150 },
@@ -73,10 +67,6 @@ pub fn all() -> Vec<Subject> {
         Subject::new("gemm_dynamic_f32", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
             let problem = &PRODUCTS[seed as usize % 2];
             problem.run_as::<f32>(device, module, Schedule::Dynamic).map(|product| product.outcome)
-        }),
-        Subject::new("gemm_pair_f32", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
-            let problem = &PRODUCTS_OF_PAIRS[seed as usize % 2];
-            problem.run_as::<f32>(device, module, Schedule::Pairs(1)).map(|product| product.outcome)
         }),
         Subject::new("gemm", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
             // Two tiles on one CTA: every stage of the ring twice, and a single step.

@@ -2,10 +2,10 @@
 //!
 //! The two CTAs of a pair multiply together: each loads 128 rows of A and 128 of B, and one instruction of the CTA that leads reads both
 //! halves. So a byte that is loaded serves twice the instructions that it serves in tiles of 128 × 128. Each CTA drains its own 128 rows of
-//! the accumulator, through two buffers: while the one is stored, the other is written.
+//! the accumulator, piece by piece, while the pair multiplies the next tile into the other accumulator.
 //!
 //! ```text
-//!   copies of both ──ab──▶ tcgen05.mma of the pair ──acc──▶ epilogue of each ──even, odd──▶ bulk stores
+//!   copies of both ──ab──▶ tcgen05.mma of the pair ──acc──▶ epilogue of each ──c──▶ bulk stores
 //!                   ◀─commit to both─               ◀─release to the leader─
 //! ```
 
@@ -28,7 +28,7 @@ const HALF: usize = 128;
 /// Columns of C that are stored at a time.
 const PIECE: usize = 64;
 /// Stages between the copies and the matrix instructions.
-pub const STAGES: u32 = 5;
+pub const STAGES: u32 = 6;
 /// Rows of tiles that are visited before the next column.
 const GROUP: u32 = 8;
 
@@ -44,8 +44,7 @@ baton::shared! {
     pub struct Smem<T: Output> in smem {
         ab: Stages<STAGES, (HalfA, HalfB), ByBulk, ByPairMma>,
         acc: PairAccs<ACCUMULATORS, TILE_N>,
-        even: Staging<Piece<T>>,
-        odd: Staging<Piece<T>>,
+        c: Staging<Piece<T>>,
     }
 }
 
@@ -79,41 +78,34 @@ pub fn gemm_pair<T: Output>(
     let leader = cta.pair_leader();
     let (pair, pairs) = (cta.index().x / CTAS, cta.grid().x / CTAS);
     let tiles = Tiles(grouped(rows, columns, GROUP, pair, pairs));
-    let (cta, smem::Parts { ab, acc, even, odd, .. }) = cta.claim();
+    let (cta, smem::Parts { ab, acc, c: staging, .. }) = cta.claim();
     let (mut loads, mut stages) = ab.split();
     let (mut accumulators, mut results, tensor) = acc.split();
 
     let (joined, (drained, loaded, issued)) = cta.roles((
         warpgroup(move |mut wg| {
-            let (mut even, mut odd) = (even.open(&mut wg), odd.open(&mut wg));
+            let mut staging = staging.open(&mut wg);
             for (row, column) in tiles {
                 let mut acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
                 let mut first = 0;
                 while first < TILE_N as u32 {
-                    macro_rules! store {
-                        ($buffer:ident, $from:expr) => {{
-                            let mut col = 0;
-                            while col < PIECE as u32 {
-                                let from = $from + col;
-                                let (rest, values) =
-                                    acc.ld::<CHUNK>(&mut wg, from).wait_ld(&mut wg);
-                                $buffer.put(&mut wg, col, values.map(T::from_f32));
-                                acc = rest;
-                                col += CHUNK as u32;
-                            }
-                            let to = c.at(row + half, column + $from as i32);
-                            $buffer.fence_proxy_async(&mut wg).store(&mut wg, to)
-                        }};
+                    let mut col = 0;
+                    while col < PIECE as u32 {
+                        let (rest, values) = acc.ld::<CHUNK>(&mut wg, first + col).wait_ld(&mut wg);
+                        staging.put(&mut wg, col, values.map(T::from_f32));
+                        acc = rest;
+                        col += CHUNK as u32;
                     }
-                    let one = store!(even, first);
-                    let other = store!(odd, first + PIECE as u32);
-                    even = one.wait_group_read(&mut wg);
-                    odd = other.wait_group_read(&mut wg);
-                    first += 2 * PIECE as u32;
+                    let to = c.at(row + half, column + first as i32);
+                    staging = staging
+                        .fence_proxy_async(&mut wg)
+                        .store(&mut wg, to)
+                        .wait_group_read(&mut wg);
+                    first += PIECE as u32;
                 }
                 acc.fence_before_thread_sync(&mut wg).release(&mut wg);
             }
-            (even.finish(&mut wg), odd.finish(&mut wg), results.finish(&mut wg))
+            (staging.finish(&mut wg), results.finish(&mut wg))
         }),
         warp(move |w| {
             w.elect(move |mut t| {
@@ -148,8 +140,8 @@ pub fn gemm_pair<T: Output>(
         }),
     ));
 
-    let (even, odd, drained) = drained;
+    let (stored, drained) = drained;
     let mut joined = joined.join_peers();
     let deallocated = tensor.dealloc(&mut joined, issued, drained);
-    joined.exit((loaded, deallocated, even, odd))
+    joined.exit((loaded, deallocated, stored))
 }
