@@ -49,8 +49,7 @@ use crate::dropped::{Hand, PeerRegion as Held};
 use crate::layout::{Claimed, Field, Layout, exit_barrier};
 use crate::path::{
     ClusterArrived, ClusterFull, Empty, HasArrivedAtTheCluster, HasContents, NotAwaited,
-    ReleasedAt, ReleasedToTheCluster, VisibleToTheCluster, WritableBesidePeers,
-    Written,
+    ReleasedAt, ReleasedToTheCluster, VisibleToTheCluster, WritableBesidePeers, Written,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
