@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use baton::launch::{Call, Passed};
+use baton::launch::{Call, Argument};
 
 use crate::device::Device;
 use crate::driver::Kernel;
@@ -158,7 +158,7 @@ fn compare(declared: &Declared, call: &Call<'_>) -> Result<(), BadLaunch> {
             format!("{called:?}"),
         );
     }
-    for (parameter, Passed { name, of_type, signature }) in call.passed().iter().enumerate() {
+    for (parameter, Argument { name, of_type, signature }) in call.arguments().iter().enumerate() {
         if declared.signatures.get(parameter) != Some(signature) {
             return Err(BadLaunch::OtherParameter { parameter, name, passed: of_type });
         }

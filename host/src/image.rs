@@ -71,7 +71,7 @@ pub struct Declared {
     pub dynamic_shared: u32,
     /// Bytes of each parameter.
     pub parameters: &'static [u64],
-    /// What each parameter is, in the numbers of `baton::launch::Passed`.
+    /// What each parameter is, in the numbers of `baton::launch::Argument`.
     pub signatures: &'static [[u64; 3]],
 }
 

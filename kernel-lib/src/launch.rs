@@ -374,7 +374,7 @@ impl<Tile, A> fmt::Debug for TensorMap<'_, Tile, A> {
 
 /// What the host's half of a kernel says of one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
+pub struct Argument {
     /// Its name.
     pub name: &'static str,
     /// Its type, for messages.
@@ -387,7 +387,7 @@ pub struct Passed {
 #[derive(Debug, Default)]
 pub struct Params {
     bytes: Vec<Vec<u8>>,
-    passed: Vec<Passed>,
+    arguments: Vec<Argument>,
     devices: Vec<(usize, DeviceId)>,
     touched: Touched,
     co_resident: bool,
@@ -407,7 +407,7 @@ impl Params {
     #[doc(hidden)]
     pub fn pass<'a, P: KernelParam>(&mut self, name: &'static str, host: P::Host<'a>) {
         let signature = P::SIGNATURE.named(name);
-        self.passed.push(Passed { name, of_type: core::any::type_name::<P>(), signature });
+        self.arguments.push(Argument { name, of_type: core::any::type_name::<P>(), signature });
         P::push(host, self);
     }
 
@@ -540,8 +540,8 @@ impl Call<'_> {
     }
 
     /// What each parameter is for the host; none in a call that `#[baton::kernel]` did not make.
-    pub fn passed(&self) -> &[Passed] {
-        &self.params.passed
+    pub fn arguments(&self) -> &[Argument] {
+        &self.params.arguments
     }
 
     /// Whether every CTA of the grid waits for every other, so that a grid that does not fit the device at once must

@@ -127,7 +127,7 @@ fn agrees(call: &Call<'_>) {
     assert_eq!(shape.dynamic_shared, declared.dynamic_shared, "{name}");
     let bytes: Vec<u64> = call.params().iter().map(|bytes| bytes.len() as u64).collect();
     assert_eq!(bytes, declared.parameters, "{name}");
-    let signatures: Vec<_> = call.passed().iter().map(|passed| passed.signature).collect();
+    let signatures: Vec<_> = call.arguments().iter().map(|argument| argument.signature).collect();
     assert_eq!(signatures, declared.signatures, "{name}");
 }
 

@@ -291,14 +291,14 @@ pub fn accumulators_by_rank(cta: Cta<'_, Summed, 192>) -> Exit<'_> {
 #[baton::kernel(threads = 192, cluster = 2)]
 pub fn accumulators_of_a_pair_by_rank(cta: Cta<'_, InPairs, 192>) -> Exit<'_> {
     let (cta, in_pairs::Parts { acc, .. }) = cta.claim();
-    let leader = cta.pair_leader(); // meets
+    let leader = cta.pair_leader();
     let (x, y) = if cta.rank() < 160 { (Some(acc), None) } else { (None, Some(acc)) };
     let (_, _) = cta.roles((
         warpgroup(move |_| {}),
         warp(move |me| {
             me.elect(move |mut t| {
                 if let Some(acc) = x {
-                    let (mut issuing, _, _) = acc.split::<_, Warpgroup<'_, Role<0>>>();
+                    let (mut issuing, _, _) = acc.split::<_, Warpgroup<'_, Role<0>>>(); // meets
                     if let Some(leader) = leader {
                         issuing.acquire(&mut t, leader).commit(&mut t);
                     }

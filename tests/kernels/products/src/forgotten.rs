@@ -1,4 +1,4 @@
-//! What the types do not see and the builder refuses: a product that is forgotten while its instructions are under way.
+//! What the types do not see and the builder refuses: a product, and copies, that are forgotten while they are under way.
 
 use baton::global::TheWarpgroup;
 use baton::prelude::*;
@@ -50,4 +50,25 @@ pub fn forgotten(
         }),
     ));
     joined.exit(())
+}
+
+baton::shared! {
+    /// A stage that nobody hands on.
+    pub struct Copied in copying { words: Stages<1, Linear<u32, 128>, ByThreads, ByThreads> }
+}
+
+/// Forgets a stage while its copies are under way, and exits (rules B8, B9): nobody waits for the stage, and no proof is asked for.
+/// Where `waits`, it waits; that is not every way.
+#[baton::kernel(threads = 32)]
+pub fn forgotten_copies(cta: Cta<'_, Copied, 32>, input: ReadOnly<u32>, waits: u32) -> Exit<'_> {
+    let (mut cta, copying::Parts { words, .. }) = cta.claim();
+    let (mut filling, mut draining) = words.split();
+    let stage = filling.acquire(&mut cta).copy(&mut cta, input, |i| i as u64); // Forgotten copies.
+    if waits == 1 {
+        stage.wait_copies(&mut cta).publish(&mut cta);
+        draining.wait(&mut cta).release(&mut cta);
+    } else {
+        core::mem::forget(stage);
+    }
+    cta.join().exit(())
 }
