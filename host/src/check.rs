@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use baton::launch::{Call, Argument};
+use baton::launch::{Argument, Call};
 
 use crate::device::Device;
 use crate::driver::Kernel;

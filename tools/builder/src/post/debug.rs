@@ -6,9 +6,8 @@
 //! DWARF reader does the rest.
 //!
 //! LLVM gives an inlined call that was scattered one range that covers all of its parts, so a few
-//! instructions in between appear to belong to it. Of the calls whose ranges cover an instruction,
-//! those are taken that end in a function which stands where `.loc` says, if there are any. A chain
-//! is a help to readers and a key for sites, never a proof.
+//! instructions in between appear to belong to it. A chain is a help to readers and a key for
+//! sites, never a proof.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -109,8 +108,6 @@ struct Scope {
     low: u64,
     high: u64,
     function: Option<Arc<str>>,
-    /// File and line of the function.
-    declared: Option<(u64, u32)>,
     /// File, line and column of the call; `None` for a function of its own.
     call: Option<(u64, u32, u32)>,
     inner: Vec<Scope>,
@@ -122,11 +119,18 @@ fn chain(
     scopes: &[Scope],
     files: &HashMap<u64, Arc<str>>,
 ) -> Vec<Frame> {
-    let path = way_to(location, line, scopes).unwrap_or_else(|| narrowest(line, scopes));
+    let mut path = Vec::new();
+    let mut level = scopes;
+    let covers = |scope: &&Scope| scope.low <= line.into() && u64::from(line) < scope.high;
+    // A scattered call's range may cover its neighbours', which are narrower then.
+    while let Some(scope) = level.iter().filter(covers).min_by_key(|scope| scope.high - scope.low) {
+        path.push(scope);
+        level = &scope.inner;
+    }
     let file = |index: u64| files.get(&index).cloned().unwrap_or_else(|| "?".into());
     let mut frames = Vec::with_capacity(path.len().max(1));
     let mut place = (u64::from(location.file), location.line, location.column);
-    for scope in path {
+    while let Some(scope) = path.pop() {
         let function = scope.function.clone();
         frames.push(Frame { file: file(place.0), line: place.1, column: place.2, function });
         match scope.call {
@@ -136,35 +140,6 @@ fn chain(
     }
     frames.push(Frame { file: file(place.0), line: place.1, column: place.2, function: None });
     frames
-}
-
-/// The scopes of a level whose ranges cover a line, the narrowest first: a scattered call's range may cover its neighbours'.
-fn covering(line: u32, level: &[Scope]) -> Vec<&Scope> {
-    let covers = |scope: &&Scope| scope.low <= line.into() && u64::from(line) < scope.high;
-    let mut found: Vec<&Scope> = level.iter().filter(covers).collect();
-    found.sort_by_key(|scope| scope.high - scope.low);
-    found
-}
-
-/// The calls, the innermost first, through which an instruction got to a function of the file of its place that begins before it.
-fn way_to(location: Location, line: u32, level: &[Scope]) -> Option<Vec<&Scope>> {
-    covering(line, level).into_iter().find_map(|scope| {
-        let holds = |(file, first)| file == u64::from(location.file) && first <= location.line;
-        let mut way = way_to(location, line, &scope.inner)
-            .or_else(|| scope.declared.is_some_and(holds).then(Vec::new))?;
-        way.push(scope);
-        Some(way)
-    })
-}
-
-/// The narrowest calls, the innermost first: what a place is in that a macro brought from another file.
-fn narrowest(line: u32, mut level: &[Scope]) -> Vec<&Scope> {
-    let mut way = Vec::new();
-    while let Some(&scope) = covering(line, level).first() {
-        way.insert(0, scope);
-        level = &scope.inner;
-    }
-    way
 }
 
 /// Reads the entries of functions and of inlined calls.
@@ -253,38 +228,9 @@ impl<'a> Dwarf<'a> {
             low,
             high,
             function: self.name(unit, entry)?,
-            declared: self.declared(unit, entry)?,
             call: inlined.then_some(call),
             inner: Vec::new(),
         }))
-    }
-
-    /// Where a function stands, or the function that it is a copy of.
-    fn declared(
-        &self,
-        unit: &gimli::UnitHeader<Reader<'a>>,
-        entry: &Entry<'_, '_, 'a>,
-    ) -> gimli::Result<Option<(u64, u32)>> {
-        let line = entry.attr_value(gimli::DW_AT_decl_line)?.and_then(|line| line.udata_value());
-        let file = match entry.attr_value(gimli::DW_AT_decl_file)? {
-            Some(AttributeValue::FileIndex(index)) => Some(index),
-            value => value.and_then(|value| value.udata_value()),
-        };
-        if let (Some(file), Some(line)) = (file, line) {
-            return Ok(Some((file, line as u32)));
-        }
-        let name = match entry.attr_value(gimli::DW_AT_abstract_origin)? {
-            None => gimli::DW_AT_specification,
-            Some(_) => gimli::DW_AT_abstract_origin,
-        };
-        match entry.attr_value(name)? {
-            Some(AttributeValue::UnitRef(offset)) => {
-                let abbreviations = unit.abbreviations(&self.abbreviations)?;
-                self.declared(unit, &unit.entry(&abbreviations, offset)?)
-            }
-            // Of another unit, whose files have other numbers.
-            _ => Ok(None),
-        }
     }
 
     /// The name of a function: its own, or that of the function that it is a copy of.
