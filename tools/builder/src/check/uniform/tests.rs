@@ -161,6 +161,30 @@ fn where_ways_meet_the_way_counts() {
 }
 
 #[test]
+fn what_both_arms_compute_in_the_same_way_is_one_value() {
+    let arms = |one: &str, other: &str| {
+        format!(
+            "mov.u32 %r5, dynamic; setp.lt.u32 %p2, %r2, 8; @%p2 bra L; {one} bra.uni M; L: {other} M: add.u32 %r4, %r6, 4;"
+        )
+    };
+    for (one, other, expected) in [
+        ("add.u32 %r6, %r5, 16;", "add.u32 %r6, %r5, 16;", "CTA"),
+        (
+            "add.u32 %r7, %r5, 16; add.u32 %r6, %r7, 8;",
+            "add.u32 %r7, %r5, 16; add.u32 %r6, %r7, 8;",
+            "CTA",
+        ),
+        ("add.u32 %r6, %r5, 16;", "add.u32 %r6, %r5, 32;", "nobody"),
+        ("add.u32 %r6, %r5, 16;", "add.u32 %r6, %r1, 16;", "nobody"),
+        ("add.u32 %r6, %r3, %r1;", "add.u32 %r6, %r3, %r1;", "nobody"),
+        ("mov.u32 %r6, %clock;", "mov.u32 %r6, %clock;", "nobody"),
+        ("ld.volatile.global.u32 %r6, [%d1];", "ld.volatile.global.u32 %r6, [%d1];", "nobody"),
+    ] {
+        assert_eq!(one_for(&arms(one, other)), expected, "{one} {other}");
+    }
+}
+
+#[test]
 fn what_a_loop_leaves_depends_on_who_left_when() {
     let count = |bound: &str| {
         format!(
