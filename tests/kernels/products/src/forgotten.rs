@@ -62,10 +62,11 @@ baton::shared! {
 #[baton::kernel(threads = 32)]
 pub fn forgotten_copies(cta: Cta<'_, Copied, 32>, input: ReadOnly<u32>, waits: u32) -> Exit<'_> {
     let (mut cta, copying::Parts { words, .. }) = cta.claim();
-    let (mut filling, _) = words.split::<_, Cta<'_, _, 32>>();
+    let (mut filling, mut draining) = words.split();
     let stage = filling.acquire(&mut cta).copy(&mut cta, input, |i| i as u64); // Forgotten copies.
     if waits == 1 {
         stage.wait_copies(&mut cta).publish(&mut cta);
+        draining.wait(&mut cta).release(&mut cta);
     } else {
         core::mem::forget(stage);
     }
