@@ -59,16 +59,24 @@ baton::shared! {
 
 /// Forgets a stage while its copies are under way, and exits (rules B8, B9): nobody waits for the stage, and no proof is asked for.
 /// Where `waits`, it waits; that is not every way.
-#[baton::kernel(threads = 32)]
-pub fn forgotten_copies(cta: Cta<'_, Copied, 32>, input: ReadOnly<u32>, waits: u32) -> Exit<'_> {
-    let (mut cta, copying::Parts { words, .. }) = cta.claim();
+#[baton::kernel(threads = 64)]
+pub fn forgotten_copies(cta: Cta<'_, Copied, 64>, input: ReadOnly<u32>, waits: u32) -> Exit<'_> {
+    let (cta, copying::Parts { words, .. }) = cta.claim();
     let (mut filling, mut draining) = words.split();
-    let stage = filling.acquire(&mut cta).copy(&mut cta, input, |i| i as u64); // Forgotten copies.
-    if waits == 1 {
-        stage.wait_copies(&mut cta).publish(&mut cta);
-        draining.wait(&mut cta).release(&mut cta);
-    } else {
-        core::mem::forget(stage);
-    }
-    cta.join().exit(())
+    let (joined, _) = cta.roles((
+        warp(move |mut w| {
+            let stage = filling.acquire(&mut w).copy(&mut w, input, |i| i as u64); // Forgotten copies.
+            if waits == 1 {
+                stage.wait_copies(&mut w).publish(&mut w);
+            } else {
+                core::mem::forget(stage);
+            }
+        }),
+        warp(move |mut w| {
+            if waits == 1 {
+                draining.wait(&mut w).release(&mut w);
+            }
+        }),
+    ));
+    joined.exit(())
 }
