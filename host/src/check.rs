@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use baton::launch::Call;
+use baton::launch::{Argument, Call};
 
 use crate::device::Device;
 use crate::driver::Kernel;
@@ -157,6 +157,11 @@ fn compare(declared: &Declared, call: &Call<'_>) -> Result<(), BadLaunch> {
             format!("{:?}", declared.parameters),
             format!("{called:?}"),
         );
+    }
+    for (parameter, Argument { name, of_type, signature }) in call.arguments().iter().enumerate() {
+        if declared.signatures.get(parameter) != Some(signature) {
+            return Err(BadLaunch::OtherParameter { parameter, name, passed: of_type });
+        }
     }
     Ok(())
 }

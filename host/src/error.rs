@@ -413,6 +413,21 @@ pub enum BadLaunch {
         passed: usize,
     },
 
+    /// Kernel crate and compiled kernel disagree about what a parameter is.
+    #[error(
+        "rule G6: its parameter {parameter} (from 0), for the host `{name}: {passed}`, is of another type, or has another name, in the compiled \
+         kernel: a type that asks its target or a feature is one type here and another there; give `Builder` and the host's dependency the same \
+         features, write the type without `cfg`, and build both again"
+    )]
+    OtherParameter {
+        /// Which.
+        parameter: usize,
+        /// Its name for the host.
+        name: &'static str,
+        /// Its type for the host.
+        passed: &'static str,
+    },
+
     /// Kernel crate and compiled kernel disagree about the launch.
     #[error(
         "it was compiled for {compiled} {what}, but the call has {called}: the kernel crate was built with other features or `cfg`s for the host than \

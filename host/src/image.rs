@@ -71,6 +71,8 @@ pub struct Declared {
     pub dynamic_shared: u32,
     /// Bytes of each parameter.
     pub parameters: &'static [u64],
+    /// What each parameter is, in the numbers of `baton::launch::Argument`.
+    pub signatures: &'static [[u64; 3]],
 }
 
 /// The [`Image`] of the kernel crate of that name (with underscores), which `build.rs` has built:

@@ -75,6 +75,7 @@ static DECLARED: Image = Image {
                 cluster: [0; 3],
                 dynamic_shared: 0,
                 parameters: &[],
+                signatures: &[],
             }),
             ..kernel("print")
         }],

@@ -49,8 +49,7 @@ use crate::dropped::{Hand, PeerRegion as Held};
 use crate::layout::{Claimed, Field, Layout, exit_barrier};
 use crate::path::{
     ClusterArrived, ClusterFull, Empty, HasArrivedAtTheCluster, HasContents, NotAwaited,
-    ReleasedAt, ReleasedOwn, ReleasedToTheCluster, VisibleToTheCluster, WritableBesidePeers,
-    Written,
+    ReleasedAt, ReleasedToTheCluster, VisibleToTheCluster, WritableBesidePeers, Written,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -193,25 +192,6 @@ impl<'k, Tag, T: Element, const N: usize, const CTAS: u32, S: Set, State>
     {
         let _ = set;
         ptx::fence::fence_release::<F>();
-        self.become_state()
-    }
-
-    /// A release fence for this CTA's own shared memory alone, which costs little: on an mbarrier it would be enough, and before an arrival
-    /// on the cluster's barrier it is not (rule F9).
-    ///
-    /// # PTX
-    /// `fence.release.sync_restrict::shared::cta.cluster`, PTX 8.6, sm_90 (ISA 9.7.13.4, 8.8).
-    #[inline(always)]
-    pub fn fence_release_own<U>(
-        self, // F9: what the fence covers, the cluster's barrier does not pass on; use `fence_release`
-        set: &mut U,
-    ) -> PeerRegion<'k, Tag, T, N, CTAS, S, ReleasedOwn>
-    where
-        U: SameSet<S>,
-        State: HasContents,
-    {
-        let _ = set;
-        crate::peers::release_own();
         self.become_state()
     }
 

@@ -51,6 +51,11 @@ pub const fn one_if_any(cluster: u32) -> u32 {
     if cluster == 0 { 0 } else { 1 }
 }
 
+/// What the entry says of the parameter `name` of this type, for a launch to compare.
+pub const fn signature<P: crate::global::ReceiveParam>(name: &str) -> [u64; 3] {
+    P::SIGNATURE.named(name)
+}
+
 /// Fails the compilation when the parameters of a kernel, or the fields of a layout, are not numbered one after the other.
 pub const fn in_order<const N: usize>(indices: [usize; N]) {
     let mut i = 0;
@@ -154,7 +159,7 @@ macro_rules! __baton_kernel {
         ) -> $crate::launch::Call<'lent> {
             #[allow(unused_mut)]
             let mut params = $crate::launch::Params::new();
-            $(<$ty as $crate::launch::KernelParam>::push($host, &mut params);)*
+            $(params.pass::<$ty>($crate::macro_support::core::stringify!($host), $host);)*
             // SAFETY: (1) the device's half is made of the same (I27); (2) the call has the lifetime of the borrows that were pushed
             // (I24).
             unsafe {
@@ -208,7 +213,8 @@ macro_rules! __baton_kernel {
                             " threads={},1,1 cluster={},{},{} min_ctas={} smem={}"
                         ),
                         $($crate::macro_support::core::concat!(
-                            "//@baton param ", $crate::macro_support::core::stringify!($name), " ", $index, " align={}"
+                            "//@baton param ", $crate::macro_support::core::stringify!($name), " ", $index,
+                            " align={} signature={},{},{}"
                         ),)*
                         const $crate::macro_support::agreed::<$launched>($threads, $cluster),
                         const $cluster,
@@ -216,7 +222,12 @@ macro_rules! __baton_kernel {
                         const $crate::macro_support::one_if_any($cluster),
                         const $min_ctas,
                         const $crate::macro_support::bytes::<$launched>(),
-                        $(const <$ty as $crate::global::ReceiveParam>::ALIGN,)*
+                        $(
+                            const <$ty as $crate::global::ReceiveParam>::ALIGN,
+                            const $crate::macro_support::signature::<$ty>($crate::macro_support::core::stringify!($host))[0],
+                            const $crate::macro_support::signature::<$ty>($crate::macro_support::core::stringify!($host))[1],
+                            const $crate::macro_support::signature::<$ty>($crate::macro_support::core::stringify!($host))[2],
+                        )*
                         options(nomem, nostack, preserves_flags)
                     );
                 }

@@ -12,6 +12,7 @@ use crate::launch;
 use crate::ptx::addr::{Addr, Generic, Global};
 use crate::ptx::{ld, sreg, st};
 use crate::shared_access::check;
+use crate::signature::{Kind, Signature};
 use crate::tile::{BulkTile, Element};
 use crate::token::{Cta, Role, Set, Warp, Warpgroup};
 
@@ -518,26 +519,32 @@ pub unsafe trait ReceiveParam: Sized {
     const ALIGN: u32 = 0;
     /// Whether its memory may be touched by the grids before this one while the kernel runs.
     const DEPENDENT: bool = false;
+    /// What a launch compares with what the host passed.
+    const SIGNATURE: Signature;
     /// # Safety
     /// `abi` is a parameter of the running kernel, and `address` gives its generic address.
     unsafe fn receive(abi: Self::Abi, address: impl FnOnce() -> u64) -> Self;
 }
 
 macro_rules! scalars {
-    ($($t:ty)*) => {$(
+    ($($t:ty = $kind:ident)*) => {$(
         // SAFETY: the scalar itself, of one size on both sides (I27).
         unsafe impl ReceiveParam for $t {
             type Abi = $t;
+            const SIGNATURE: Signature = Signature::number(Kind::$kind);
             #[inline(always)]
             unsafe fn receive(abi: $t, _: impl FnOnce() -> u64) -> $t { abi }
         }
     )*};
 }
-scalars! { u8 u16 u32 u64 i8 i16 i32 i64 usize isize f32 f64 }
+scalars! {
+    u8 = U8 u16 = U16 u32 = U32 u64 = U64 i8 = I8 i16 = I16 i32 = I32 i64 = I64 usize = Usize isize = Isize f32 = F32 f64 = F64
+}
 
 // SAFETY: two 64-bit words, address and length, as the host pushes them (I27).
 unsafe impl<T: Element> ReceiveParam for ReadOnly<T> {
     type Abi = Self;
+    const SIGNATURE: Signature = Signature::array(Kind::ReadOnly, T::TYPE);
     #[inline(always)]
     unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
         abi
@@ -547,6 +554,7 @@ unsafe impl<T: Element> ReceiveParam for ReadOnly<T> {
 // SAFETY: two 64-bit words, address and length, as the host pushes them (I27).
 unsafe impl<T: Element, O> ReceiveParam for GlobalPtr<T, O> {
     type Abi = Self;
+    const SIGNATURE: Signature = Signature::array(Kind::GlobalPtr, T::TYPE);
     #[inline(always)]
     unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
         abi
@@ -558,15 +566,21 @@ unsafe impl<T: Element, O> ReceiveParam for GlobalPtr<T, O> {
 #[repr(C)]
 pub struct TensorMapBytes([u64; 16]);
 
-// SAFETY: 128 bytes, as the host pushes them (I27); the entry's metadata raises the alignment to 64.
-unsafe impl<T: BulkTile, A> ReceiveParam for TensorMap<T, A> {
-    type Abi = TensorMapBytes;
-    const ALIGN: u32 = 64;
-    #[inline(always)]
-    unsafe fn receive(_: TensorMapBytes, address: impl FnOnce() -> u64) -> Self {
-        TensorMap { address: address(), tile: PhantomData }
-    }
+macro_rules! tensor_maps {
+    ($($way:ident = $stores:literal)*) => {$(
+        // SAFETY: 128 bytes, as the host pushes them (I27); the entry's metadata raises the alignment to 64.
+        unsafe impl<T: BulkTile> ReceiveParam for TensorMap<T, $way> {
+            type Abi = TensorMapBytes;
+            const ALIGN: u32 = 64;
+            const SIGNATURE: Signature = Signature::map::<T>(T::Element::TYPE, $stores);
+            #[inline(always)]
+            unsafe fn receive(_: TensorMapBytes, address: impl FnOnce() -> u64) -> Self {
+                TensorMap { address: address(), tile: PhantomData }
+            }
+        }
+    )*};
 }
+tensor_maps! { Load = false Store = true }
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod host_params {
@@ -585,7 +599,10 @@ mod host_params {
             params.push_slice_mut(&host);
         }
     }
-    impl<T: BulkTile, A> KernelParam for TensorMap<T, A> {
+    impl<T: BulkTile, A> KernelParam for TensorMap<T, A>
+    where
+        Self: ReceiveParam,
+    {
         type Host<'a> = launch::TensorMap<'a, T, A>;
         fn push(host: launch::TensorMap<'_, T, A>, params: &mut Params) {
             params.push_tensor_map(&host);

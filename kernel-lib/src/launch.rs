@@ -372,10 +372,22 @@ impl<Tile, A> fmt::Debug for TensorMap<'_, Tile, A> {
     }
 }
 
+/// What the host's half of a kernel says of one parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type, for messages.
+    pub of_type: &'static str,
+    /// What has to be the same in the compiled kernel.
+    pub signature: [u64; 3],
+}
+
 /// The bytes of a kernel's parameters, in order, and the devices that they point into.
 #[derive(Debug, Default)]
 pub struct Params {
     bytes: Vec<Vec<u8>>,
+    arguments: Vec<Argument>,
     devices: Vec<(usize, DeviceId)>,
     touched: Touched,
     co_resident: bool,
@@ -389,6 +401,14 @@ impl Params {
     /// No parameters yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Appends what the host passes for the parameter `name` of type `P`, and that it is of this type (rule G6).
+    #[doc(hidden)]
+    pub fn pass<'a, P: KernelParam>(&mut self, name: &'static str, host: P::Host<'a>) {
+        let signature = P::SIGNATURE.named(name);
+        self.arguments.push(Argument { name, of_type: core::any::type_name::<P>(), signature });
+        P::push(host, self);
     }
 
     /// Appends a parameter of these bytes (little endian).
@@ -517,6 +537,11 @@ impl Call<'_> {
     /// The bytes of each parameter, in order.
     pub fn params(&self) -> &[Vec<u8>] {
         &self.params.bytes
+    }
+
+    /// What each parameter is for the host; none in a call that `#[baton::kernel]` did not make.
+    pub fn arguments(&self) -> &[Argument] {
+        &self.params.arguments
     }
 
     /// Whether every CTA of the grid waits for every other, so that a grid that does not fit the device at once must

@@ -111,6 +111,7 @@ pub mod same;
 pub mod scope;
 pub mod sem;
 mod shared_access;
+mod signature;
 pub mod stages;
 pub mod staging;
 pub mod takeover;

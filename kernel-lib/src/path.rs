@@ -91,8 +91,6 @@ pub enum Wanted {}
 pub struct Sequenced<F>(core::marker::PhantomData<F>);
 /// Written, and a release fence of scope `F` has run behind the writes.
 pub struct ReleasedAt<F>(core::marker::PhantomData<F>);
-/// Written, and a release fence that is restricted to the CTA's own shared memory has run behind the writes.
-pub enum ReleasedOwn {}
 /// This thread has arrived and not yet waited.
 pub enum Arrived {}
 /// This thread has arrived on the cluster's barrier and not yet waited.
@@ -752,7 +750,6 @@ facts! {
     ClusterArrived: HasArrivedAtTheCluster;
     Handed: PollConfirmed FillCompleted Acquired Writable HasContents;
 
-    ReleasedOwn: ;
     WrittenAliased: ;
     Aliased: VisibleToTheSet VisibleThroughTheAlias;
     Wanted: ;

@@ -40,6 +40,7 @@ use crate::global::{BehindTheWait, GlobalPtr, ReadOnly, ReceiveParam, TensorMap}
 use crate::launch::{KernelParam, Params};
 use crate::protocol;
 use crate::ptx;
+use crate::signature::Signature;
 use crate::tile::{BulkTile, Element};
 use crate::token::{Marks, Set, StaysWithItsThreads, sealed};
 
@@ -141,6 +142,17 @@ impl<T: Element, const FROM: u32, const TO: u32, S> MayDepend
     }
 }
 
+impl<T: BulkTile, A> MayDepend for TensorMap<T, A>
+where
+    Self: ReceiveParam,
+{
+    type Behind = Self;
+    #[inline(always)]
+    unsafe fn behind(self) -> Self {
+        self
+    }
+}
+
 macro_rules! as_they_are {
     ($(($parameter:ident: $bound:ident, $other:ident) $t:ty;)*) => {$(
         impl<$parameter: $bound, $other> MayDepend for $t {
@@ -154,7 +166,6 @@ macro_rules! as_they_are {
 }
 as_they_are! {
     (T: Element, O) GlobalPtr<T, O>;
-    (T: BulkTile, A) TensorMap<T, A>;
     (T: Element, S) protocol::SpinLock<T, S>;
     (T: Element, S) protocol::TicketLock<T, S>;
     (T: Element, S) protocol::RwLock<T, S>;
@@ -172,6 +183,7 @@ unsafe impl<P: ReceiveParam> ReceiveParam for Dependent<P> {
     type Abi = P::Abi;
     const ALIGN: u32 = P::ALIGN;
     const DEPENDENT: bool = true;
+    const SIGNATURE: Signature = P::SIGNATURE.dependent();
     #[inline(always)]
     unsafe fn receive(abi: P::Abi, address: impl FnOnce() -> u64) -> Self {
         // SAFETY: the caller's promise.

@@ -347,8 +347,8 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
     /// Hands the stage to the next CTA.
     ///
     /// # PTX
-    /// `mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _` by one lane, with the bytes that the set's threads push. PTX 8.6,
-    /// sm_90 (ISA 9.7.13.15.13).
+    /// `mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _` by one lane, with the bytes that the set's threads push; before it
+    /// the set's barrier, where the set has more threads than the stage has elements for. PTX 8.6, sm_90 (ISA 9.7.13.15.13).
     #[inline(always)]
     pub fn publish<Sc, U>(
         self, // A9: the stage is the next CTA's now; take the next one from `acquire`
@@ -360,7 +360,13 @@ impl<'k, Tag, S: Set, T: Element, State, const N: u32, const LEN: usize, const C
         State: HasContents,
     {
         let full = self.full;
-        set.agree_on(full.raw());
+        if const { (LEN as u32).div_ceil(Relay::<N, T, LEN, CTAS>::TOGETHER) < S::THREADS } {
+            // A thread without elements pushes nothing that the phase waits for: here it has waited for the stage, so that no phase of
+            // the empty barrier passes it by (I10).
+            set.barrier_for(full.raw());
+        } else {
+            set.agree_on(full.raw());
+        }
         set.lead(|| {
             let pushed = const { Relay::<N, T, LEN, CTAS>::PUSHED };
             // SAFETY: the next CTA's full barrier expects this one arrival a phase (I11), and the one before is complete: its

@@ -8,11 +8,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::sync::OnceLock;
 
-use baton::launch::{Call, DeviceSliceMut};
+use baton::launch::{Call, DeviceSliceMut, EncodedTensorMap, TensorMap};
 use baton_builder::{Arch, Builder, Kernel, Output, Ptxas};
-use baton_host::{Binary, Buffer, Device, EmulatorOptions, Image, KernelInfo, Module};
+use baton_host::{
+    BadLaunch, Binary, Buffer, Declared, Device, EmulatorOptions, Error, Image, KernelInfo, Module,
+    SyncBuffer,
+};
 use baton_tests::root;
-use hostile_kernel::{functions, generic, made, names, nested, parameters};
+use hostile_kernel::{
+    asks_its_target as asks, functions, generic, made, names, nested, parameters,
+};
 
 /// Schedules for each kernel.
 const SEEDS: u64 = 5;
@@ -52,7 +57,13 @@ impl Run {
             spill_bytes: 0,
             stack_bytes: 0,
             static_shared: 0,
-            declared: None,
+            declared: kernel.declared.as_ref().map(|declared| Declared {
+                threads: declared.threads,
+                cluster: declared.cluster,
+                dynamic_shared: declared.dynamic_shared,
+                parameters: Vec::leak(declared.parameters.clone()),
+                signatures: Vec::leak(declared.signatures.clone()),
+            }),
         };
         let kernels = Vec::leak(kernels().iter().map(info).collect());
         let binary =
@@ -73,6 +84,24 @@ impl Run {
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(hazard) = report.hazards.first() {
             panic!("{name}: {hazard}");
+        }
+    }
+
+    /// Why the call is not launched.
+    fn refuses(&self, call: Call<'_>) -> BadLaunch {
+        self.called.borrow_mut().insert(call.kernel());
+        let name = call.kernel();
+        match self.device.launch(&self.module, 1, call) {
+            Err(Error::BadLaunch { problem, .. }) => problem,
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    /// The host's type of `taken`, behind another parameter, which is another in the kernel.
+    fn takes_another(&self, call: Call<'_>) -> &'static str {
+        match self.refuses(call) {
+            BadLaunch::OtherParameter { parameter: 1, name: "taken", passed } => passed,
+            other => panic!("{other:?}"),
         }
     }
 
@@ -98,6 +127,8 @@ fn agrees(call: &Call<'_>) {
     assert_eq!(shape.dynamic_shared, declared.dynamic_shared, "{name}");
     let bytes: Vec<u64> = call.params().iter().map(|bytes| bytes.len() as u64).collect();
     assert_eq!(bytes, declared.parameters, "{name}");
+    let signatures: Vec<_> = call.arguments().iter().map(|argument| argument.signature).collect();
+    assert_eq!(signatures, declared.signatures, "{name}");
 }
 
 /// The sum of the parameters of `called_alike`.
@@ -142,8 +173,49 @@ fn each_type_is_that_of_the_place_where_it_is_written() {
     let not_called: Vec<&str> = kernels()
         .iter()
         .map(|kernel| &*kernel.name)
-        .filter(|name| !called.contains(name))
+        .filter(|name| !called.contains(name) && !asks_its_target(name))
         .collect();
+    assert!(not_called.is_empty(), "kernels that no test calls: {not_called:?}");
+}
+
+fn asks_its_target(kernel: &str) -> bool {
+    kernel.starts_with("asks_")
+}
+
+#[test]
+fn what_is_one_type_here_and_another_there_is_refused() {
+    let run = Run::new();
+    let map = || EncodedTensorMap([0; 16]);
+    let words = Buffer::<u32>::poisoned(&run.device, ELEMENTS).expect("memory");
+    let mut written = Buffer::<u32>::poisoned(&run.device, ELEMENTS).expect("memory");
+    let mut lock = SyncBuffer::<1>::new(&run.device).expect("memory");
+
+    assert!(run.takes_another(asks::asks_to_write(0, words.as_arg())).contains("ReadOnly<u32"));
+    assert!(
+        run.takes_another(asks::asks_for_width(0, written.as_arg_mut())).contains("GlobalPtr<u32")
+    );
+    // SAFETY: never launched.
+    let boxed = unsafe { TensorMap::from_encoded(run.device.id(), map()) };
+    run.takes_another(asks::asks_for_box(0, boxed));
+    // SAFETY: never launched.
+    let lent = unsafe { TensorMap::from_encoded(run.device.id(), map()) };
+    run.takes_another(asks::asks_for_way(0, lent));
+    run.takes_another(asks::asks_for_words(
+        0,
+        (lock.reset().expect("memory"), written.as_arg_mut()),
+    ));
+    run.takes_another(asks::asks_for_order(0, words.as_arg()));
+    run.takes_another(asks::asks_for_number(0, 7));
+    assert!(run.refuses(asks::asks_for_names(3, 4)).to_string().contains("`rows: u32`"));
+    assert!(run.refuses(asks::asks_for_threads()).to_string().contains("threads"));
+    assert!(
+        run.refuses(asks::asks_for_shared()).to_string().contains("bytes of dynamic shared memory")
+    );
+
+    let called = run.called.borrow();
+    let names = kernels().iter().map(|kernel| &*kernel.name);
+    let not_called: Vec<&str> =
+        names.filter(|name| asks_its_target(name) && !called.contains(name)).collect();
     assert!(not_called.is_empty(), "kernels that no test calls: {not_called:?}");
 }
 

@@ -291,7 +291,7 @@ fn products_of_two_ctas_that_load_for_each_other_are_exact_under_every_schedule(
 }
 
 #[test]
-fn a_forgotten_product_is_refused_where_it_was_issued() {
+fn what_is_forgotten_under_way_is_refused_where_it_was_issued() {
     let built = Builder::new(root().join("tests/kernels/products"))
         .arch(Arch::Sm90a)
         .features(["forgets"])
@@ -300,14 +300,19 @@ fn a_forgotten_product_is_refused_where_it_was_issued() {
     let said = built.expect_err("a product is forgotten").to_string();
     let source = fs::read_to_string(root().join("tests/kernels/products/src/forgotten.rs"))
         .expect("it is there");
-    let issued =
-        source.lines().position(|line| line.ends_with("// Forgotten below.")).expect("the line")
-            + 1;
-    let place = format!("products/src/forgotten.rs:{issued}:");
-    for part in ["rule E2", &place, ".wait_group::<0, _>(&mut wg)"] {
-        assert!(said.contains(part), "`{part}` in\n{said}");
+    let findings: Vec<&str> = said.lines().collect();
+    for (mark, rule, step) in [
+        ("// Forgotten below.", "rule E2", ".wait_group::<0, _>(&mut wg)"),
+        ("// Forgotten copies.", "rules B8 and B9", ".wait_copies(&mut set)"),
+    ] {
+        let issued = source.lines().position(|line| line.ends_with(mark)).expect("the line") + 1;
+        let place = format!("products/src/forgotten.rs:{issued}:");
+        for part in [rule, &place, step] {
+            assert!(said.contains(part), "`{part}` in\n{said}");
+        }
+        let named = findings.iter().filter(|line| line.contains(rule)).count();
+        assert_eq!(named, 1, "{said}");
     }
-    assert_eq!(said.matches("rule E2").count(), 1, "{said}");
 }
 
 /// Rule E1, in the PTX that the compiler made of the example's product: its zeros are in the registers when the fence comes. The

@@ -167,6 +167,7 @@ fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module
         kernel("two_pairs"),
         kernel("watched"),
         kernel("spread"),
+        kernel("few_elements"),
     ];
     let binary = Binary { arch: "sm_100a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
@@ -453,6 +454,19 @@ fn words_of_several_devices_run_on_one_under_every_schedule() {
         silent(device.launch(&module, 1, call), seed);
         assert_eq!(output.to_vec().expect("memory"), [34; 32], "seed {seed}");
         assert_eq!(words.to_vec().expect("memory"), [1, 5 + 2 * 32, 30, 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn c10_a_thread_that_pushes_nothing_is_not_passed_by_a_phase() {
+    let (device, module) = emulator_with(ptx(), EmulatorOptions::default().with_strict(true));
+    for (seed, rounds) in (0..100).zip([1, 2, 5].into_iter().cycle()) {
+        device.set_seed(seed);
+        let mut output = Buffer::<u32>::poisoned(&device, 128).expect("memory");
+        let call = typed_kernel::few_elements(output.as_arg_mut(), rounds);
+        silent(device.launch(&module, 2, call), seed);
+        let sum = (0..rounds).map(|round| round + 2).sum::<u32>();
+        assert_eq!(output.to_vec().expect("memory"), [sum; 128], "seed {seed}");
     }
 }
 

@@ -11,6 +11,7 @@ use crate::ptx::sreg;
 use crate::scope::{Gpu, Includes, Scope};
 use crate::sem::{Acquire, Release};
 use crate::shared_access::check;
+use crate::signature::{Kind, Signature};
 use crate::tile::Element;
 use crate::token::{Cta, Marks, SameSet, Set, StaysWithItsThreads};
 
@@ -58,6 +59,7 @@ pub struct GridExchange<T, S = Gpu> {
 // SAFETY: six 64-bit words, as the host pushes them: the synchronisation word, how many, and the two arrays (I27).
 unsafe impl<T: Element, S> ReceiveParam for GridExchange<T, S> {
     type Abi = Self;
+    const SIGNATURE: Signature = Signature::array(Kind::GridExchange, T::TYPE);
     #[inline(always)]
     unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
         abi

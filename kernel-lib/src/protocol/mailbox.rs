@@ -30,6 +30,7 @@ use crate::require;
 use crate::scope::{Gpu, Includes, Scope};
 use crate::sem::{Acquire, Relaxed, Release};
 use crate::shared_access::check;
+use crate::signature::{Kind, Signature};
 use crate::tile::Element;
 use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
 
@@ -69,6 +70,7 @@ unsafe impl<T: Element, const FROM: u32, const TO: u32, S> ReceiveParam
     for Mailbox<T, FROM, TO, S>
 {
     type Abi = Self;
+    const SIGNATURE: Signature = Signature::array(Kind::Mailbox, T::TYPE);
     #[inline(always)]
     unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
         abi

@@ -33,6 +33,7 @@ use crate::atomic::Atomic;
 use crate::global::ReceiveParam;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::launch::{DeviceSliceMut, KernelParam, Params, SyncWords};
+use crate::signature::{Kind, Signature};
 
 mod dekker;
 mod grid;
@@ -97,6 +98,7 @@ macro_rules! parameters {
         // (I27).
         unsafe impl<T: crate::tile::Element, S> ReceiveParam for $name<T, S> {
             type Abi = Self;
+            const SIGNATURE: Signature = Signature::array(Kind::$name, T::TYPE);
             #[inline(always)]
             unsafe fn receive(abi: Self, _: impl FnOnce() -> u64) -> Self {
                 abi

@@ -489,6 +489,7 @@ fn finish(
                 cluster: kernel.cluster,
                 dynamic_shared: kernel.shared,
                 parameters: function.params.iter().map(|param| param.bytes).collect(),
+                signatures: processed.annotations.signatures(&kernel.name),
             }),
         }
     };
@@ -694,6 +695,8 @@ pub struct Declared {
     pub dynamic_shared: u32,
     /// Bytes of each parameter.
     pub parameters: Vec<u64>,
+    /// What each parameter is, as `#[baton::kernel]` says it in numbers.
+    pub signatures: Vec<[u64; 3]>,
 }
 
 /// One entry point.

@@ -52,8 +52,12 @@ fn kernel_info(kernel: &Kernel) -> String {
 
 fn declared(declared: &Declared) -> String {
     format!(
-        "Some(::baton_host::Declared {{ threads: {:?}, cluster: {:?}, dynamic_shared: {}, parameters: &{:?} }})",
-        declared.threads, declared.cluster, declared.dynamic_shared, declared.parameters
+        "Some(::baton_host::Declared {{ threads: {:?}, cluster: {:?}, dynamic_shared: {}, parameters: &{:?}, signatures: &{:?} }})",
+        declared.threads,
+        declared.cluster,
+        declared.dynamic_shared,
+        declared.parameters,
+        declared.signatures
     )
 }
 
@@ -75,6 +79,7 @@ mod tests {
             cluster: [0; 3],
             dynamic_shared: 64,
             parameters: vec![16, 4],
+            signatures: vec![[1, 2, 3], [4, 5, 6]],
         };
         let binary = |arch, cubin: Option<&str>, usage, declared| Binary {
             arch,
@@ -102,7 +107,7 @@ mod tests {
             ptx: include_str!("/o/k.ptx"),
             lines: include_str!("/o/k.lines"),
             cubin: Some(include_bytes!("/o/k.cubin")),
-            kernels: &[::baton_host::KernelInfo { name: "k", registers: Some(18), spill_bytes: 0, stack_bytes: 0, static_shared: 0, declared: Some(::baton_host::Declared { threads: [128, 1, 1], cluster: [0, 0, 0], dynamic_shared: 64, parameters: &[16, 4] }) }],
+            kernels: &[::baton_host::KernelInfo { name: "k", registers: Some(18), spill_bytes: 0, stack_bytes: 0, static_shared: 0, declared: Some(::baton_host::Declared { threads: [128, 1, 1], cluster: [0, 0, 0], dynamic_shared: 64, parameters: &[16, 4], signatures: &[[1, 2, 3], [4, 5, 6]] }) }],
         },
         ::baton_host::Binary {
             arch: "sm_100a",

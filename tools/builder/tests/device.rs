@@ -23,7 +23,10 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     unsafe { asm!("trap;", options(noreturn)) }
 }
 global_asm!("//@baton kernel k threads=128,1,1 cluster=2,1,1 min_ctas=1 smem=1024");
-global_asm!("//@baton param k 0 align=64");
+global_asm!("//@baton param k 0 align=64 signature=1,2,3");
+global_asm!("//@baton param k 1 align=0 signature=4,5,6");
+global_asm!("//@baton param k 2 align=0 signature=7,8,9");
+global_asm!("//@baton param k 3 align=0 signature=0,0,18446744073709551615");
 #[repr(C)]
 pub struct Map([u64; 16]);
 unsafe extern "C" {
@@ -114,6 +117,7 @@ fn a_kernel_becomes_ptx_and_an_image() {
         cluster: [2, 1, 1],
         dynamic_shared: 1024,
         parameters: vec![128, 8, 8, 4],
+        signatures: vec![[1, 2, 3], [4, 5, 6], [7, 8, 9], [0, 0, u64::MAX]],
     };
     assert_eq!(binary.kernels[0].declared, Some(declared));
 

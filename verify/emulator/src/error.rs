@@ -216,6 +216,10 @@ pub enum Fault {
     Wgmma { problem: String },
     #[error("{instruction} issued by {lanes} lanes; one thread issues it (rule D11)")]
     ManyIssuers { instruction: &'static str, lanes: u32 },
+    #[error(
+        "{instruction}: the lanes of the warp give different values of {what}, which is one for all of them (rule F4)"
+    )]
+    LanesDiffer { instruction: &'static str, what: &'static str },
     #[error("device memory is exhausted: {0}")]
     Memory(String),
 }

@@ -14,6 +14,7 @@ mod ctas;
 mod groups;
 mod leaders;
 mod looks_like;
+mod operands;
 mod parts;
 mod protocols;
 mod warps;

@@ -126,3 +126,22 @@ for_a_warp! {
         }
     }
 }
+
+baton::shared! {
+    pub struct OneWarp in one_warp { words: Stages<2, Linear<u32, 32>, ByThreads, ByThreads> }
+}
+
+/// Where barriers lie is computed in both arms of the branch that initialises them.
+#[baton::kernel(threads = 32)]
+pub fn ring_of_one_warp(cta: Cta<'_, OneWarp, 32>, out: GlobalPtr<u32>) -> Exit<'_> {
+    let mut mine = out.partition(&cta);
+    let (mut cta, one_warp::Parts { words, .. }) = cta.claim();
+    let (mut filling, mut draining) = words.split();
+    filling.acquire(&mut cta).fill(&mut cta, |i| i).publish(&mut cta);
+    let stage = draining.wait(&mut cta);
+    mine.put(0, stage.get(31));
+    stage.release(&mut cta);
+    filling.acquire(&mut cta).fill(&mut cta, |i| i).publish(&mut cta);
+    draining.wait(&mut cta).release(&mut cta);
+    cta.join().exit(())
+}

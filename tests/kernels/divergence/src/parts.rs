@@ -291,6 +291,8 @@ pub fn accumulators_by_rank(cta: Cta<'_, Summed, 192>) -> Exit<'_> {
 #[baton::kernel(threads = 192, cluster = 2)]
 pub fn accumulators_of_a_pair_by_rank(cta: Cta<'_, InPairs, 192>) -> Exit<'_> {
     let (cta, in_pairs::Parts { acc, .. }) = cta.claim();
+    // Asked for in both roles, and so scattered: LLVM gives such a call one range of addresses over all that lies between, and
+    // the debug information of line tables does not say which file a function is of. So it seems to be around the first `split`.
     let leader = cta.pair_leader(); // meets
     let (x, y) = if cta.rank() < 160 { (Some(acc), None) } else { (None, Some(acc)) };
     let (_, _) = cta.roles((

@@ -2,10 +2,11 @@
 //! else here, and every type that its author writes means something else in a module nearby.
 //!
 //! Each kernel writes numbers of its own, and each is launched: what the host passes, what the metadata says and what the
-//! kernel reads have to be of the same types.
+//! kernel reads have to be of the same types; where they cannot be, the launch refuses.
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod asks_its_target;
 pub mod functions;
 pub mod generic;
 pub mod made;

@@ -1,4 +1,4 @@
-//! What the types do not see and the builder refuses: a product that is forgotten while its instructions are under way.
+//! What the types do not see and the builder refuses: a product, and copies, that are forgotten while they are under way.
 
 use baton::global::TheWarpgroup;
 use baton::prelude::*;
@@ -46,6 +46,35 @@ pub fn forgotten(
                 let value = |i: u32| bf16::from_f32(b(i) as f32);
                 let stage = filling.acquire(&mut w).fill(&mut w, value);
                 stage.fence_proxy_async(&mut w).publish(&mut w);
+            }
+        }),
+    ));
+    joined.exit(())
+}
+
+baton::shared! {
+    /// A stage that nobody hands on.
+    pub struct Copied in copying { words: Stages<1, Linear<u32, 128>, ByThreads, ByThreads> }
+}
+
+/// Forgets a stage while its copies are under way, and exits (rules B8, B9): nobody waits for the stage, and no proof is asked for.
+/// Where `waits`, it waits; that is not every way.
+#[baton::kernel(threads = 64)]
+pub fn forgotten_copies(cta: Cta<'_, Copied, 64>, input: ReadOnly<u32>, waits: u32) -> Exit<'_> {
+    let (cta, copying::Parts { words, .. }) = cta.claim();
+    let (mut filling, mut draining) = words.split();
+    let (joined, _) = cta.roles((
+        warp(move |mut w| {
+            let stage = filling.acquire(&mut w).copy(&mut w, input, |i| i as u64); // Forgotten copies.
+            if waits == 1 {
+                stage.wait_copies(&mut w).publish(&mut w);
+            } else {
+                core::mem::forget(stage);
+            }
+        }),
+        warp(move |mut w| {
+            if waits == 1 {
+                draining.wait(&mut w).release(&mut w);
             }
         }),
     ));

@@ -12,6 +12,7 @@ use baton::pair::Pair;
 use baton::pair_accumulator::PairAccs;
 use baton::prelude::*;
 use baton::protocol::{Dekker, Once, Queue, SpinLock};
+use baton::relay::Relay;
 use baton::sem::{Acquire, Relaxed, Release};
 use baton::stages::ByPairMma;
 
@@ -574,4 +575,28 @@ pub fn two_pairs(
     let mut joined = joined.join_peers();
     let deallocated = tensor.dealloc(&mut joined, issued, drained);
     joined.exit((loaded, deallocated))
+}
+
+baton::shared! {
+    /// One stage of three bytes, which one thread of the CTA pushes.
+    pub struct Few in few { values: Relay<1, u8, 3, 2> }
+}
+
+/// The CTAs of a cluster hand on fewer elements than there are threads, round after round.
+#[baton::kernel(threads = 64, cluster = 2)]
+pub fn few_elements(cta: Cta<'_, Few, 64>, output: GlobalPtr<u32>, rounds: u32) -> Exit<'_> {
+    let mut mine = output.partition(&cta);
+    let (mut cta, few::Parts { values, .. }) = cta.claim();
+    let (mut giving, mut taking) = values.split();
+    let mut sum = 0;
+    for round in 0..rounds {
+        let stage = giving.acquire(&mut cta).fill(&mut cta, |i| (round + i) as u8);
+        stage.publish::<Cluster, _>(&mut cta);
+        let stage = taking.wait::<Cluster, _>(&mut cta);
+        sum += stage.get(2) as u32;
+        stage.release::<Cluster, _>(&mut cta);
+    }
+    mine.put(0, sum);
+    let passed = giving.finish(&mut cta);
+    cta.join().exit((passed,))
 }

@@ -670,7 +670,10 @@ pub const ALL: &[Rule] = &[
         model: &[],
         tests: &[
             ("tests/tests/products.rs", "products_with_a_in_registers_are_exact"),
-            ("tests/tests/products.rs", "a_forgotten_product_is_refused_where_it_was_issued"),
+            (
+                "tests/tests/products.rs",
+                "what_is_forgotten_under_way_is_refused_where_it_was_issued",
+            ),
         ],
         excuse: "",
     },

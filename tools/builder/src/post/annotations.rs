@@ -3,7 +3,7 @@
 //! | comment | effect |
 //! |---|---|
 //! | `//@baton kernel NAME threads=X,Y,Z cluster=X,Y,Z min_ctas=N smem=BYTES` | `.reqntid`, `.explicitcluster` and `.reqnctapercluster` (unless 0,0,0), `.minnctapersm` (unless 0) |
-//! | `//@baton param NAME INDEX align=N` | that parameter's `.align` is raised (0: it is left as it is) |
+//! | `//@baton param NAME INDEX align=N signature=N,N,N` | that parameter's `.align` is raised (0: it is left as it is); what it is, for a launch to compare |
 //! | `//@baton collective MNEMONIC` | the next instruction is a site for [`crate::check`] |
 //! | `//@baton fence ORDER` | the next `fence.acq_rel` becomes `fence.ORDER` where the target has that ([`super::fences`]) |
 //! | `//@baton nc` | the next `ld.global.nc` was asked for |
@@ -35,13 +35,26 @@ pub(crate) struct Kernel {
     pub shared: u32,
 }
 
-/// A parameter's alignment.
+/// What is said of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ParamAlign {
+struct Param {
     kernel: String,
     line: u32,
     index: usize,
     align: u32,
+    signature: [u64; 3],
+}
+
+impl Param {
+    /// The words behind `param`, if they are as the library writes them.
+    fn read<'a>(mut words: impl Iterator<Item = &'a str>, line: u32) -> Option<Self> {
+        let kernel = words.next()?.to_owned();
+        let index = words.next()?.parse().ok()?;
+        let align: u32 = words.next()?.strip_prefix("align=")?.parse().ok()?;
+        let signature = three(words.next()?.strip_prefix("signature=")?)?;
+        let fits = words.next().is_none() && (align == 0 || align.is_power_of_two());
+        fits.then_some(Self { kernel, line, index, align, signature })
+    }
 }
 
 /// Whether a comment says something of its own place, whatever instruction comes behind it.
@@ -53,7 +66,7 @@ pub(crate) fn stands_alone(text: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Annotations {
     pub kernels: Vec<Kernel>,
-    params: Vec<ParamAlign>,
+    params: Vec<Param>,
 }
 
 impl Annotations {
@@ -95,19 +108,8 @@ impl Annotations {
                     annotations.kernels.push(kernel);
                 }
                 Some("param") => {
-                    let param = (|| {
-                        let kernel = words.next()?.to_owned();
-                        let index = words.next()?.parse().ok()?;
-                        let align: u32 = words.next()?.strip_prefix("align=")?.parse().ok()?;
-                        let line = comment.line;
-                        (align == 0 || align.is_power_of_two()).then_some(ParamAlign {
-                            kernel,
-                            line,
-                            index,
-                            align,
-                        })
-                    })();
-                    let expected = "is not `param NAME INDEX align=N` with 0 or a power of two";
+                    let param = Param::read(words, comment.line);
+                    let expected = "is not `param NAME INDEX align=N signature=N,N,N` with 0 or a power of two to align to";
                     annotations.params.push(param.ok_or_else(|| bad(expected))?);
                 }
                 // Sites inside functions; the checks read them.
@@ -117,6 +119,13 @@ impl Annotations {
             }
         }
         Ok(annotations)
+    }
+
+    /// What each parameter of the kernel is, in their order.
+    pub fn signatures(&self, kernel: &str) -> Vec<[u64; 3]> {
+        let mut its: Vec<_> = self.params.iter().filter(|param| param.kernel == kernel).collect();
+        its.sort_unstable_by_key(|param| param.index);
+        its.into_iter().map(|param| param.signature).collect()
     }
 
     /// Writes the directives.
@@ -149,6 +158,23 @@ impl Annotations {
                 directive("minnctapersm", &format!(" {}", kernel.min_ctas));
             }
         }
+        for kernel in &self.kernels {
+            let declared = entry(&kernel.name, kernel.line)?.params.len();
+            let mut said: Vec<_> = self
+                .params
+                .iter()
+                .filter(|param| param.kernel == kernel.name)
+                .map(|param| param.index)
+                .collect();
+            said.sort_unstable();
+            if !said.iter().copied().eq(0..declared) {
+                return Err(format!(
+                    "line {}: `{}` has {declared} parameter(s), and `//@baton param` speaks of {said:?}; library and builder are of \
+                     different versions",
+                    kernel.line, kernel.name
+                ));
+            }
+        }
         for param in &self.params {
             let function = entry(&param.kernel, param.line)?;
             let declared = function.params.get(param.index).ok_or_else(|| {
@@ -176,6 +202,10 @@ impl Annotations {
 }
 
 fn shape(text: &str) -> Option<[u32; 3]> {
+    three(text)
+}
+
+fn three<N: std::str::FromStr>(text: &str) -> Option<[N; 3]> {
     let mut numbers = text.split(',').map(|number| number.parse().ok());
     let shape = [numbers.next()??, numbers.next()??, numbers.next()??];
     numbers.next().is_none().then_some(shape)
@@ -190,7 +220,8 @@ mod tests {
 .target sm_90a
 .address_size 64
 //@baton kernel k threads=128,1,1 cluster=2,1,1 min_ctas=1 smem=1024
-//@baton param k 1 align=64
+//@baton param k 0 align=0 signature=1,2,3
+//@baton param k 1 align=64 signature=4,5,6
 .visible .entry k(
 \t.param .u64 .ptr .align 1 k_param_0,
 \t.param .align 8 .b8 k_param_1[128]
@@ -240,8 +271,11 @@ mod tests {
             ("threads=128,1,1", "threads=128,1", "is not X,Y,Z"),
             ("min_ctas=1", "min_ctas=one", "is not a number"),
             ("smem=1024", "shared=1024", "unknown key `shared`"),
-            ("param k 1", "param k 2", "no parameter 2"),
-            ("param k 1", "param k 0", "no alignment to raise"),
+            ("param k 1", "param k 2", "has 2 parameter(s)"),
+            ("param k 1", "param k 0", "has 2 parameter(s)"),
+            ("signature=4,5,6", "", "is not `param NAME INDEX"),
+            ("signature=4,5,6", "signature=4,5", "is not `param NAME INDEX"),
+            ("param k 0 align=0", "param k 0 align=64", "no alignment to raise"),
             ("align=64", "align=48", "power of two"),
             ("param k", "prm k", "different versions"),
         ] {

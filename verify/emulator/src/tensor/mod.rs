@@ -117,6 +117,18 @@ fn peer_of(ctas: &[u32], own: u32) -> Option<u32> {
 /// Every CTA has tensor memory of its own here, as if it were alone on its multiprocessor.
 const OWNER: u32 = 0;
 
+/// What all lanes of a warp give to an aligned instruction that takes one value of them.
+fn one_for_all<T: Clone + PartialEq>(
+    instruction: &'static str,
+    what: &'static str,
+    lanes: &[T; LANES],
+) -> Result<T, Fault> {
+    match lanes.iter().all(|value| *value == lanes[0]) {
+        true => Ok(lanes[0].clone()),
+        false => Err(Fault::LanesDiffer { instruction, what }),
+    }
+}
+
 impl World<'_> {
     pub(crate) fn tensor_op(
         &mut self,
@@ -136,7 +148,8 @@ impl World<'_> {
                 self.aligned(warp, path, mask)?;
                 let ctas = self.group(warp, "tcgen05.alloc", *pair)?;
                 let to = self.addresses(warp, &frame, &addr.0, addr.1)[lane];
-                let columns = self.fetch32(warp, &frame, *columns)[lane];
+                let columns = self.fetch32(warp, &frame, *columns);
+                let columns = one_for_all("tcgen05.alloc", "nCols", &columns)?;
                 let place = self.resolve(warp, lane, addr.1, to, 4, 4, true)?;
                 let memory = tensor(&mut self.ctas[warp.cta as usize].tensor);
                 let Some(address) = memory.alloc(OWNER, columns)? else {
@@ -158,8 +171,10 @@ impl World<'_> {
             TensorOp::Dealloc { addr, columns, pair } => {
                 self.aligned(warp, path, mask)?;
                 let ctas = self.group(warp, "tcgen05.dealloc", *pair)?;
-                let address = self.fetch32(warp, &frame, *addr)[lane];
-                let columns = self.fetch32(warp, &frame, *columns)[lane];
+                let address = self.fetch32(warp, &frame, *addr);
+                let address = one_for_all("tcgen05.dealloc", "taddr", &address)?;
+                let columns = self.fetch32(warp, &frame, *columns);
+                let columns = one_for_all("tcgen05.dealloc", "nCols", &columns)?;
                 if self.tensor_agents(warp.cta).is_some() {
                     return Err(Fault::InFlight {
                         what: "tcgen05.dealloc while a tcgen05 operation of the CTA is in flight",
@@ -287,7 +302,8 @@ impl World<'_> {
             }
             TensorOp::Ld { access, registers, addr, reduce } => {
                 self.aligned(warp, path, mask)?;
-                let bits = self.addresses(warp, &frame, addr, MemSpace::Local)[lane] as u32;
+                let bits = self.addresses(warp, &frame, addr, MemSpace::Local);
+                let bits = one_for_all("tcgen05.ld", "taddr", &bits)? as u32;
                 let address = TensorAddress::from_bits(bits);
                 let memory = tensor(&mut self.ctas[warp.cta as usize].tensor);
                 access.check(memory, warp.index, address)?;
@@ -310,7 +326,8 @@ impl World<'_> {
             }
             TensorOp::St { access, registers, addr } => {
                 self.aligned(warp, path, mask)?;
-                let bits = self.addresses(warp, &frame, addr, MemSpace::Local)[lane] as u32;
+                let bits = self.addresses(warp, &frame, addr, MemSpace::Local);
+                let bits = one_for_all("tcgen05.st", "taddr", &bits)? as u32;
                 let address = TensorAddress::from_bits(bits);
                 let memory = tensor(&mut self.ctas[warp.cta as usize].tensor);
                 access.check(memory, warp.index, address)?;

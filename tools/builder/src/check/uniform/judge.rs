@@ -22,7 +22,7 @@ const NO_BARRIER: u64 = u64::MAX;
 pub(super) enum Problem {
     /// Threads of the set may go different ways at this block's end, or, where it is the collective's own, its guard differs.
     Differs { block: usize },
-    /// The leader of the set uses this for all of it, and threads have different ones.
+    /// The leader of the set, or its instruction, uses this for all of it, and threads have different ones.
     Chosen { id: Id },
     /// The barrier counts more threads than can ever come.
     TooFew { counted: u64, come: u64 },
@@ -240,7 +240,7 @@ fn problems(
     found
 }
 
-/// What the leader uses for its set, where threads of the set hold different ones.
+/// What is used once for the set, where threads of the set hold different ones.
 fn chosen(
     space: &mut Space,
     solution: &Solution<'_>,
@@ -251,8 +251,9 @@ fn chosen(
     let block = solution.code.graph.block_of[index];
     let mut found = Vec::new();
     let instruction = solution.code.instruction(index);
-    let named = instruction.operands.iter().filter(|_| inline::agrees(instruction));
-    for register in named.flat_map(|operand| mentioned(&solution.code.body, operand)) {
+    for register in
+        site::one_for_all(instruction).flat_map(|operand| mentioned(&solution.code.body, operand))
+    {
         let Some(id) = solution.ssa.uses[index].read(register) else { continue };
         let Some(value) = solution.seen_from(space, id, block) else { continue };
         let label = space.label(value);

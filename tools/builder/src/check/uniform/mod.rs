@@ -15,6 +15,7 @@
 //! *Missed*: what is decided by memory that others write at the same time (a race, which the emulator looks for), and
 //! collectives behind calls that are not followed, which is told as a warning.
 
+mod alike;
 mod code;
 mod ends;
 mod facts;

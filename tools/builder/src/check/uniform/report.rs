@@ -5,6 +5,7 @@ use baton_ptx::lines::LineTable;
 use baton_ptx::{Instruction, Operand};
 
 use super::super::{Finding, Note};
+use super::inline;
 use super::judge::{Problem, Verdict};
 use super::solve::Solution;
 use super::space::Space;
@@ -26,6 +27,15 @@ pub(super) fn finding(
             format!(
                 "rule F4: this `{name}` waits for {counted} threads, and at most {come} ever come to a barrier of its number: \
                  let the whole set come, or none of it"
+            ),
+            instruction.line,
+            lines,
+        ),
+        Some(Problem::Chosen { .. }) if !inline::agrees(instruction) => Finding::at(
+            format!(
+                "rule F4: this `{name}` is one instruction of a whole {set} and takes an address, or a descriptor, that has to be the \
+                 same in all its threads; they may have different ones: {}",
+                remedy(set)
             ),
             instruction.line,
             lines,

@@ -79,6 +79,23 @@ fn barrier(instruction: &Instruction) -> Set<'_> {
     Set::Counted { id, count, arrives: instruction.has("arrive") }
 }
 
+/// The operands that have to be one value in all threads of the set; the instruction is undefined otherwise.
+///
+/// - What a leader uses for its set (`baton.agree`).
+/// - The address and the number of columns of what a warp does with tensor memory (PTX ISA 9.7.16.7.1, 9.7.16.8).
+/// - The descriptors and the predicate of a `wgmma` (9.7.15.5.2), whose registers hold parts of a matrix.
+pub(super) fn one_for_all(instruction: &Instruction) -> impl Iterator<Item = &Operand> {
+    let first = instruction.modifiers().next().unwrap_or("");
+    let of = move |operand: &&Operand| match (instruction.opcode(), first) {
+        ("baton", "agree") => true,
+        ("tcgen05", "ld" | "st") => matches!(operand, Operand::Address(_)),
+        ("tcgen05", "alloc" | "dealloc") => true,
+        ("wgmma", "mma_async") => !matches!(operand, Operand::Vector(_)),
+        _ => false,
+    };
+    instruction.operands.iter().filter(of)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@
 
 use baton_ptx::{Address, Base, Operand, RegId, Symbol};
 
+use super::alike;
 use super::code::Code;
 use super::fold::operand_type;
 use super::region::{Meeting, Regions, Way};
@@ -31,6 +32,8 @@ pub(super) struct Solution<'a> {
     around: Vec<Vec<usize>>,
     /// The block of each definition.
     block: Vec<Option<usize>>,
+    /// Of each definition, the first one that is computed in the same way.
+    first_alike: Vec<Id>,
 }
 
 impl<'a> Solution<'a> {
@@ -54,6 +57,7 @@ impl<'a> Solution<'a> {
             changing: changing.collect(),
             around,
             block,
+            first_alike: alike::first_alike(code, ssa, regions),
             code,
             ssa,
             regions,
@@ -169,7 +173,8 @@ impl<'a> Solution<'a> {
         }
         let &first = values.first()?;
         let mut others = from.iter().map(|&(_, other)| other).filter(|&other| other != id);
-        let one = others.next().is_none_or(|one| others.all(|other| other == one));
+        let alike = |a: Id, b: Id| self.first_alike[a] == self.first_alike[b];
+        let one = others.next().is_none_or(|one| others.all(|other| alike(one, other)));
         let equal = values.iter().all(|&value| value == first);
         if equal && (one || matches!(first, Value::Known(_))) {
             return Some(first);
@@ -204,8 +209,8 @@ impl<'a> Solution<'a> {
             };
             let what = match self.values[other] {
                 Some(value @ Value::Known(_)) => What::Number(value),
-                // Copies of one definition are one, on whichever way they are made.
-                Some(_) => What::Definition(self.through(other)),
+                // Copies of one definition are one, on whichever way they are made, and so is what both ways compute alike.
+                Some(_) => What::Definition(self.first_alike[self.through(other)]),
                 None if other == id => What::Definition(other),
                 None => continue,
             };

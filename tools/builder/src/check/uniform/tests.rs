@@ -175,6 +175,30 @@ fn copies_of_one_value_are_one_on_every_way() {
 }
 
 #[test]
+fn what_both_arms_compute_in_the_same_way_is_one_value() {
+    let arms = |one: &str, other: &str| {
+        format!(
+            "mov.u32 %r5, dynamic; setp.lt.u32 %p2, %r2, 8; @%p2 bra L; {one} bra.uni M; L: {other} M: add.u32 %r4, %r6, 4;"
+        )
+    };
+    for (one, other, expected) in [
+        ("add.u32 %r6, %r5, 16;", "add.u32 %r6, %r5, 16;", "CTA"),
+        (
+            "add.u32 %r7, %r5, 16; add.u32 %r6, %r7, 8;",
+            "add.u32 %r7, %r5, 16; add.u32 %r6, %r7, 8;",
+            "CTA",
+        ),
+        ("add.u32 %r6, %r5, 16;", "add.u32 %r6, %r5, 32;", "nobody"),
+        ("add.u32 %r6, %r5, 16;", "add.u32 %r6, %r1, 16;", "nobody"),
+        ("add.u32 %r6, %r3, %r1;", "add.u32 %r6, %r3, %r1;", "nobody"),
+        ("mov.u32 %r6, %clock;", "mov.u32 %r6, %clock;", "nobody"),
+        ("ld.volatile.global.u32 %r6, [%d1];", "ld.volatile.global.u32 %r6, [%d1];", "nobody"),
+    ] {
+        assert_eq!(one_for(&arms(one, other)), expected, "{one} {other}");
+    }
+}
+
+#[test]
 fn what_a_loop_leaves_depends_on_who_left_when() {
     let count = |bound: &str| {
         format!(
@@ -432,6 +456,36 @@ fn a_set_agrees_on_what_its_leader_uses() {
     ] {
         for (set, expected) in ["warp", "group", "cta"].into_iter().zip(refused) {
             assert_eq!(agree(set, computed), expected, "{set}: {computed}");
+        }
+    }
+}
+
+#[test]
+fn an_instruction_of_a_whole_set_takes_one_address() {
+    let said = |computed: &str, instruction: &str| {
+        let found =
+            findings(128, 1, "", &format!("{computed}\ncvt.u64.u32 %d5, %r4;\n{instruction}"));
+        found
+            .iter()
+            .filter(|finding| finding.message.contains("one instruction of a whole"))
+            .count()
+    };
+    let ld = "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r6, %r7}, [%r4+4];";
+    let st = "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r4], {%r2, %r3};";
+    let dealloc = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, %r4;";
+    let product = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f0, %f1, %f2, %f3}, %d1, %d5, 1, 1, 1, 0, 0;";
+    let in_registers = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f0, %f1, %f2, %f3}, {%r2, %r2, %r3, %r3}, %d5, 1, 1, 1, 0;";
+    for (computed, of_warp, of_group) in [
+        ("mov.u32 %r4, %r1;", 0, 0),
+        ("shr.u32 %r4, %r2, 5; shl.b32 %r4, %r4, 21; add.u32 %r4, %r4, %r1;", 0, 1),
+        ("and.b32 %r4, %r2, -32;", 0, 1),
+        ("add.u32 %r4, %r3, %r1;", 1, 1),
+    ] {
+        for instruction in [ld, st, dealloc] {
+            assert_eq!(said(computed, instruction), of_warp, "{computed} {instruction}");
+        }
+        for instruction in [product, in_registers] {
+            assert_eq!(said(computed, instruction), of_group, "{computed} {instruction}");
         }
     }
 }
