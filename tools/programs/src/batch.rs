@@ -163,8 +163,11 @@ impl Workshop {
             candidates.push(self.candidate(Program::unedited(number, seed)));
         }
         let mut built = Vec::new();
-        let all = (0..candidates.len()).collect();
-        self.settle(&mut candidates, all, &mut built)?;
+        for arch in [Arch::Sm100a, Arch::Sm90a] {
+            let is_for_it = |at: &usize| self.arch(&candidates[*at]) == arch;
+            let set: Vec<usize> = (0..candidates.len()).filter(is_for_it).collect();
+            self.settle(&mut candidates, set, &mut built)?;
+        }
         self.judge(&mut candidates, given, built, campaign);
         candidates.truncate(given);
         Ok(candidates
@@ -179,6 +182,11 @@ impl Workshop {
     fn candidate(&self, program: Program) -> Candidate {
         let Source { text, notes, keeps } = program.source(&self.material);
         Candidate { program, text, notes, keeps, repairs: 0, end: None }
+    }
+
+    /// What a program is compiled for.
+    fn arch(&self, candidate: &Candidate) -> Arch {
+        self.material.seeds[candidate.program.seed].arch
     }
 
     fn module(&self, name: &str) -> PathBuf {
@@ -308,11 +316,11 @@ impl Workshop {
         Ok(failed(&messages, String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
-    /// Builds a set of programs for the device. A constant that is wrong for the types of one is seen here, when code is made.
+    /// Builds a set of programs, all for one target, for the device. A constant that is wrong for the types of one is seen here, when code is made.
     fn build(&self, candidates: &mut [Candidate], set: &[usize]) -> Result<Attempt> {
         let failed = self.crate_of(candidates, set)?;
         let builder = Builder::new(&self.folder)
-            .arch(Arch::Sm100a)
+            .arch(self.arch(&candidates[set[0]]))
             .ptxas(Ptxas::Off)
             .faults(Faults::Collect)
             .out_dir(self.folder.join("out"))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use baton_builder::Arch;
 use baton_cli::commands::check::spec::Spec;
 use quote::ToTokens;
 use serde::Deserialize;
@@ -62,6 +63,8 @@ pub struct Seed {
     pub file: syn::File,
     /// The kernel's name in it.
     pub kernel: String,
+    /// What it is compiled for.
+    pub arch: Arch,
     /// What its variables are at first.
     pub kinds: BTreeMap<String, Kind>,
     /// Which end hands to which.
@@ -181,9 +184,13 @@ fn one(root: &Path, list: &Path, entry: Entry) -> Result<Seed> {
     if !file.items.iter().any(is_it) {
         return Err(wrong(list, format!("seed `{name}`: there is no kernel `{kernel}`")));
     }
-    if entry.arch.as_deref().is_some_and(|arch| arch != "sm_90a" && arch != "sm_100a") {
-        return Err(wrong(list, format!("seed `{name}`: programs are for sm_90a or sm_100a")));
-    }
+    let arch = match entry.arch.as_deref() {
+        None | Some("sm_100a") => Arch::Sm100a,
+        Some("sm_90a") => Arch::Sm90a,
+        Some(_) => {
+            return Err(wrong(list, format!("seed `{name}`: programs are for sm_90a or sm_100a")));
+        }
+    };
     let mut kinds = BTreeMap::new();
     for (variable, kind) in entry.kinds {
         let Some(kind) = MOVES.kind(&kind) else {
@@ -200,6 +207,7 @@ fn one(root: &Path, list: &Path, entry: Entry) -> Result<Seed> {
         name,
         file,
         kernel,
+        arch,
         kinds,
         rings: entry.rings,
         from: entry.from.unwrap_or_default(),
