@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use baton_builder::Arch;
 use baton_emulator::Program;
 
-use super::emitted;
+use super::{Emitted, emitted};
 
 /// Functions whose instructions are refused when they are executed, and why. `docs/emulator.md`
 /// says the same.
@@ -27,25 +28,37 @@ const NOT_EXECUTED: &[(&str, &[&str])] = &[
     ),
 ];
 
-#[test]
-fn all_forms_but_the_listed_ones_are_decoded() {
-    let emitted = emitted();
-    let text = emitted.lines.join("\n");
+/// The functions of which some instruction is not decoded in a module for that target.
+fn not_decoded(emitted: &Emitted, arch: Arch) -> BTreeSet<String> {
+    let for_arch = |line: &String| match line.trim_start().starts_with(".target") {
+        true => format!(".target {arch}"),
+        false => line.clone(),
+    };
+    let text = emitted.lines.iter().map(for_arch).collect::<Vec<_>>().join("\n");
     let program = Program::load(&text, "forms", None).expect("the builder's PTX");
-    let unknown: Vec<(usize, &str)> =
-        program.unknown().map(|(line, text)| (line as usize - 1, text)).collect();
     let mut functions = BTreeSet::new();
     let mut elsewhere = Vec::new();
-    for (line, text) in &unknown {
-        match emitted.forms.iter().find(|form| form.lines.contains(line)) {
+    for (line, text) in program.unknown() {
+        match emitted.forms.iter().find(|form| form.lines.contains(&(line as usize - 1))) {
             Some(form) => {
                 let name = form.path.rsplit("::").next().unwrap_or_default();
                 functions.insert(name.to_owned());
             }
-            None => elsewhere.push(format!("line {}: {text}", line + 1)),
+            None => elsewhere.push(format!("line {line}: {text}")),
         }
     }
     assert!(elsewhere.is_empty(), "{}", elsewhere.join("\n"));
+    functions
+}
+
+/// No target has all forms: each is decoded for some, of those that have most.
+#[test]
+fn all_forms_but_the_listed_ones_are_decoded() {
+    let emitted = emitted();
+    let targets = Arch::ALL.iter().filter(|arch| arch.name().ends_with('a'));
+    let mut targets = targets.map(|&arch| not_decoded(emitted, arch));
+    let first = targets.next().expect("there are targets");
+    let functions = targets.fold(first, |all, more| &all & &more);
     let listed = NOT_EXECUTED.iter().flat_map(|(_, names)| names.iter().map(|n| (*n).to_owned()));
     assert_eq!(functions, listed.collect::<BTreeSet<_>>());
     assert!(emitted.forms.len() > 1000, "{} calls", emitted.forms.len());
