@@ -82,6 +82,7 @@ impl Hunt {
         if let Some((seed, how)) = found {
             let how = how.lines().next().unwrap_or_default().to_owned();
             println!("{}, {mutant}: seed {seed}: {how}", subject.kernel);
+            assert!(!how.contains("unknown instruction"), "{}, {mutant}: {how}", subject.kernel);
             let proof = kernel.proof(mutant);
             assert_eq!(proof, None, "{}, {mutant}: proved to be no mistake", subject.kernel);
             return Verdict::Noticed;

@@ -150,7 +150,10 @@ impl Parts<'_> {
             }
             Mutation::OfTheCta if self.synchronises() && !proxy => ["gpu", "sys", "cluster"]
                 .into_iter()
-                .filter(|_| !self.is("barrier", "cluster"))
+                // Neither has a form for the CTA.
+                .filter(|_| {
+                    !self.is("barrier", "cluster") && !self.mnemonic.contains("sync_restrict")
+                })
                 .find_map(|scope| self.with_modifier(scope, ".cta")),
             Mutation::OtherParity if self.is("mbarrier", "parity") => {
                 let (done, barrier, parity) =
@@ -226,6 +229,13 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
+/// The module at a version of PTX that has every form of the mutants, so that none is refused as no instruction.
+fn with_all_forms(ptx: String) -> String {
+    [".version 7.0", ".version 8.0"]
+        .iter()
+        .fold(ptx, |ptx, old| ptx.replacen(old, ".version 8.6", 1))
+}
+
 /// All mutants of a kernel.
 pub fn mutants(ptx: &str, kernel: &str) -> Vec<Mutant> {
     let module = Module::parse(ptx, kernel).expect("the builder's PTX");
@@ -242,6 +252,7 @@ pub fn mutants(ptx: &str, kernel: &str) -> Vec<Mutant> {
             let Some(new) = parts.mutated(mutation) else { continue };
             let mut mutated = ptx.to_owned();
             mutated.replace_range(instruction.span.clone(), &new);
+            let mutated = with_all_forms(mutated);
             let was = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let line = instruction.line;
             mutants.push(Mutant { mutation, line, was, now: new, number, ptx: mutated });
