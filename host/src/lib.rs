@@ -7,12 +7,21 @@
 //!
 //! ```no_run
 //! # mod scale_kernel {
-//! #     use baton::launch::{Call, DeviceSlice, DeviceSliceMut};
-//! #     pub fn scale<'a>(_: DeviceSlice<'a, f32>, _: DeviceSliceMut<'a, f32>, _: f32) -> Call<'a> {
-//! #         unimplemented!("it is only compiled")
+//! #     use baton::prelude::*;
+//! #     #[baton::kernel(threads = 32)]
+//! #     pub fn scale(cta: Cta<'_, NoShared, 32>, input: ReadOnly<f32>, output: GlobalPtr<f32>, factor: f32) -> Exit<'_> {
+//! #         let mut mine = output.partition(&cta);
+//! #         let index = mine.index(0);
+//! #         if index < input.len() {
+//! #             mine.put(0, factor * input.get(index));
+//! #         }
+//! #         let (cta, ()) = cta.claim();
+//! #         cta.join().exit(())
 //! #     }
 //! # }
 //! # // What the build script of a program would have made.
+//! # mod program {
+//! # use super::scale_kernel;
 //! # mod baton_host {
 //! #     pub use ::baton_host::*;
 //! #     macro_rules! image {
@@ -20,7 +29,7 @@
 //! #     }
 //! #     pub(crate) use image;
 //! # }
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use baton_host::{Buffer, Device};
 //!
 //! static KERNELS: baton_host::Image = baton_host::image!("scale_kernel");
@@ -38,6 +47,8 @@
 //! println!("{} in {:?}", device.name(), report.elapsed);
 //! # Ok(())
 //! # }
+//! # }
+//! # fn main() { program::main().unwrap() }
 //! ```
 //!
 //! # What is checked, and when

@@ -46,9 +46,16 @@ use crate::view::{Readable, Writable};
 ///
 /// ```no_run
 /// # mod scale_kernel {
-/// #     use baton::launch::{Call, DeviceSlice, DeviceSliceMut};
-/// #     pub fn scale<'a>(_: DeviceSlice<'a, f32>, _: DeviceSliceMut<'a, f32>, _: f32) -> Call<'a> {
-/// #         unimplemented!("it is only compiled")
+/// #     use baton::prelude::*;
+/// #     #[baton::kernel(threads = 32)]
+/// #     pub fn scale(cta: Cta<'_, NoShared, 32>, input: ReadOnly<f32>, output: GlobalPtr<f32>, factor: f32) -> Exit<'_> {
+/// #         let mut mine = output.partition(&cta);
+/// #         let index = mine.index(0);
+/// #         if index < input.len() {
+/// #             mine.put(0, factor * input.get(index));
+/// #         }
+/// #         let (cta, ()) = cta.claim();
+/// #         cta.join().exit(())
 /// #     }
 /// # }
 /// # use baton_host::{Buffer, Device, Module, read, write};

@@ -10,9 +10,14 @@ use crate::error::Error;
 ///
 /// ```no_run
 /// # mod kernel {
-/// #     use baton::launch::{Call, DeviceSliceMut, SyncWords};
-/// #     pub fn totals<'a>(_: (SyncWords<'a, 1>, DeviceSliceMut<'a, u32>)) -> Call<'a> {
-/// #         unimplemented!("it is only compiled")
+/// #     use baton::prelude::*;
+/// #     use baton::protocol::SpinLock;
+/// #     #[baton::kernel(threads = 32)]
+/// #     pub fn totals(cta: Cta<'_, NoShared, 32>, totals: SpinLock<u32>) -> Exit<'_> {
+/// #         let mut cta = cta;
+/// #         totals.lock(&mut cta).update(&mut cta, |_, n| n + 1).release(&mut cta);
+/// #         let (cta, ()) = cta.claim();
+/// #         cta.join().exit(())
 /// #     }
 /// # }
 /// # use baton_host::{Buffer, Device, Module, SyncBuffer};

@@ -628,7 +628,8 @@ impl<'k, Tag, E: Element, const N: usize, S: Set, State>
         const {
             require(
                 FIRST % 8 == 0 && FIRST + N <= 2 * L * V::COUNT,
-                "rule D14: the columns from `FIRST` on that fill the staging buffer are the product's, and `FIRST` is a multiple of 8",
+                "rule D14: the buffer is filled with the product's columns from `FIRST` on: write a multiple of 8, at most the product's \
+                 columns less the buffer's",
             )
         };
         let rank = warpgroup.rank();
@@ -691,6 +692,8 @@ mod tests {
     fn steps_of_k_go_on_in_the_next_panel() {
         // Four steps of 32 bytes in a row of 128, in panels of 64 rows.
         assert_eq!([0, 1, 3, 4, 5].map(|step| step_of(64, step)), [0, 2, 6, 512, 514]);
+        // The panels of a tile whose rows are several instructions' are as much longer.
+        assert_eq!([0, 3, 4].map(|step| step_of(128, step)), [0, 6, 1024]);
     }
 
     #[test]
