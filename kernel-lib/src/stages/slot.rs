@@ -25,6 +25,26 @@ use crate::token::{Brand, Marks, SameSet, Set, SingleThread, StaysWithItsThreads
 
 use super::{ByBulk, ByThreads, Drain, Fills, MBARRIER, Ring, all_peers, arrive_for_the_set};
 
+/// The one arrival of a phase, which announces the bytes of its copies.
+///
+/// Those of other CTAs may complete before it does. Then they reach the waiters through it, since what follows a release is part of it
+/// only as far as scopes include both sides (ISA 8.9.2, 8.9.3): so it is one of the cluster there. It need not release, since the copies do, and
+/// a release of that scope is dear.
+///
+/// # Safety
+/// The calling thread is the only one that arrives in this phase (I11), and the copies of these bytes complete in it (I12).
+#[inline(always)]
+unsafe fn expect<R: Ring>(full: Addr<SharedCta>, bytes: u32) {
+    // SAFETY: passed on; the barrier is the ring's, initialised by the claim (I6).
+    unsafe {
+        if R::CTAS == 1 {
+            ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, bytes);
+        } else {
+            ptx::mbarrier::arrive_expect_tx::<Relaxed, Cluster>(full, bytes);
+        }
+    }
+}
+
 /// What fills a stage next that threads hand back.
 type Refill<R> = <<R as Ring>::Drain as Drain>::Refill<<R as Ring>::Fill>;
 
@@ -124,7 +144,8 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// Begins the bulk copies that fill the stage, and makes the full barrier expect their bytes.
     ///
     /// # PTX
-    /// `mbarrier.arrive.expect_tx` with the bytes of the tiles (rule C8), then one
+    /// `mbarrier.arrive.expect_tx` with the bytes of the tiles (rule C8), `.release.cta`, or `.relaxed.cluster` where copies of other CTAs
+    /// complete at the same barrier (rule C7); then one
     /// `cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes` for each panel. PTX 8.0,
     /// sm_90 (ISA 9.7.9.25.5). Where a pair drains, with `.cta_group::2` and the barrier of the CTA that leads, which alone makes it expect
     /// the bytes of both; PTX 8.6, sm_100a.
@@ -150,13 +171,12 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         unsafe {
             if R::Drain::PAIR {
                 if leads() {
-                    let bytes = 2 * Source::BYTES;
-                    ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, bytes);
+                    expect::<R>(full, 2 * Source::BYTES);
                 }
                 let leader = if R::CTAS == 2 { 0 } else { leader() };
                 from.begin::<Group2>(data, ptx::shared::mapa(full, leader));
             } else {
-                ptx::mbarrier::arrive_expect_tx::<Release, CtaScope>(full, Source::BYTES);
+                expect::<R>(full, Source::BYTES);
                 from.begin::<Group1>(data, full.in_cluster());
             }
         }

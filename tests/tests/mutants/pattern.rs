@@ -34,7 +34,7 @@ pub struct Pattern {
 /// The patterns.
 pub const PATTERNS: &[Pattern] = &[
     Pattern {
-        kernels: &["scale", "broadcast"],
+        kernels: &["scale"],
         mutation: Mutation::Relaxed,
         instruction: "mbarrier.arrive.expect_tx.release.cta",
         files: ["full_stage", "full_stage_relaxed", "full_stage_no_bytes"],
@@ -92,6 +92,36 @@ pub const PATTERNS: &[Pattern] = &[
         is_in: fences_and_copies,
         why: "behind the wait a stage is written through the async proxy alone, for which the acquire half of the one-way fence \
               acquires; in the code: that half comes next, and no ordinary access before another wait or barrier",
+    },
+    Pattern {
+        kernels: &["gemm_pair_f32"],
+        mutation: Mutation::LeftOut,
+        instruction: "fence.acquire.sync_restrict::shared::cluster",
+        files: ["pair_stage_refilled", "pair_stage_refilled_half", "pair_stage_refilled_no_half"],
+        is_in: fences_and_copies,
+        why: "behind the wait for the peer's commit a stage is written through the async proxy alone, for which the acquire half of the \
+              one-way fence acquires; in the code: that half comes next, then a copy, and no ordinary access before another wait or \
+              barrier",
+    },
+    Pattern {
+        kernels: &["gemm_pair_f32"],
+        mutation: Mutation::LeftOut,
+        instruction: "fence.acquire.sync_restrict::shared::cluster",
+        files: ["pair_stage_multiplied", "pair_stage_multiplied_half", "pair_stage_multiplied_no_half"],
+        is_in: fences_and_multiplies,
+        why: "behind the wait for the copies of both CTAs a stage is read through the async proxy alone, for which the acquire half of the \
+              one-way fence acquires; in the code: that half comes next, then a product, and no ordinary access before another wait or \
+              barrier",
+    },
+    Pattern {
+        kernels: &["gemm_pair_f32"],
+        mutation: Mutation::Relaxed,
+        instruction: "barrier.cluster.arrive.release",
+        files: ["pair_deallocation", "pair_deallocation_relaxed", "pair_deallocation_unordered"],
+        is_in: only_deallocates,
+        why: "the warp of each CTA that deallocates has seen every product complete, and behind the loads of the others of its CTA stands \
+              the barrier of their set; in the code: only the deallocation follows, on every way from a load its wait and a barrier \
+              of the set come first, and every product is committed",
     },
     Pattern {
         kernels: &["relay"],
@@ -170,14 +200,24 @@ fn only_looked(kernel: &Kernel, at: usize) -> bool {
     kernel.is_by_one_thread(at) && thread.none_before(at, fence, |i| access(i) && !looks(i))
 }
 
-/// Behind the fence comes its half for the async proxy, and behind that no ordinary access before another wait or a barrier.
+/// Behind the fence comes its half for the async proxy, and behind that copies, and no ordinary access before another wait or a barrier.
 fn fences_and_copies(kernel: &Kernel, at: usize) -> bool {
+    fences_for_the_async_proxy(kernel, at, &["cp.async.bulk", "clusterlaunchcontrol.try_cancel"])
+}
+
+/// The same, and behind the half products.
+fn fences_and_multiplies(kernel: &Kernel, at: usize) -> bool {
+    fences_for_the_async_proxy(kernel, at, &["tcgen05.mma"])
+}
+
+fn fences_for_the_async_proxy(kernel: &Kernel, at: usize, uses: &[&str]) -> bool {
     let half = |i: &Instruction| begins(i, &["fence.proxy.async::generic.acquire"]);
+    let ends = |i: &Instruction| waits(i) || barrier(i);
     kernel.none_behind(at, half, |i| access(i) || barrier(i))
-        && kernel
-            .first_behind(at, half)
-            .iter()
-            .all(|&half| kernel.none_behind(half, |i| waits(i) || barrier(i), ordinary))
+        && kernel.first_behind(at, half).iter().all(|&half| {
+            kernel.none_behind(half, ends, ordinary)
+                && !kernel.none_behind(half, ends, |i| begins(i, uses))
+        })
 }
 
 /// On every way onwards the cluster's barrier comes, arrival and wait, and no access.

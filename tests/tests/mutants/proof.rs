@@ -197,6 +197,16 @@ impl Kernel {
         if meets && self.none_behind(at, never, access) {
             return Some("no access follows");
         }
+        if waits_for_the_cluster(was)
+            && mutation == Mutation::LeftOut
+            && self.only_deallocates_since_the_meeting(at)
+        {
+            return Some(
+                "the last barrier of the cluster, and between the one before it and the end a warp of each CTA deallocates tensor memory \
+                 with the peer's, and nobody does anything else: what this one orders, and whom it keeps, that one has ordered and \
+                 kept",
+            );
+        }
         if arrives_at_the_cluster(was)
             && mutation == Mutation::Relaxed
             && self.none_before(at, never, |i| access(i) && !initialises(i))
@@ -533,6 +543,16 @@ impl Kernel {
         let arrives = |i: &Instruction| begins(i, &["tcgen05.commit", "mbarrier.arrive"]);
         self.places(|i| begins(i, &["cp.async.bulk"])).next().is_some()
             && self.places(|i| arrives(i) && !i.has("expect_tx")).all(|other| !is_same(other))
+    }
+
+    /// Nobody goes on from here, and on every way here there has been a barrier of the cluster, and since then nothing but a deallocation
+    /// by both CTAs of a pair.
+    fn only_deallocates_since_the_meeting(&self, at: usize) -> bool {
+        let never = |_: &Instruction| false;
+        let deallocates = |i: &Instruction| begins(i, &["tcgen05.dealloc.cta_group::2"]);
+        self.none_behind(at, never, |i| access(i) || barrier(i))
+            && self.always_before(at, waits_for_the_cluster)
+            && self.none_before(at, waits_for_the_cluster, |i| access(i) && !deallocates(i))
     }
 
     /// At an exit of CTAs of a cluster that wait for each other at mbarriers: whoever comes to know of the other's accesses

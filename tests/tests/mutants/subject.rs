@@ -35,6 +35,12 @@ static PRODUCTS: LazyLock<[Problem; 2]> = LazyLock::new(|| {
     shapes.map(|shape| Problem::new(shape, 1))
 });
 
+/// The same for a pair, whose tiles are 256 by 256.
+static PRODUCTS_OF_PAIRS: LazyLock<[Problem; 2]> = LazyLock::new(|| {
+    let shapes = [Shape { m: 300, n: 200, k: 448 }, Shape { m: 600, n: 250, k: 64 }];
+    shapes.map(|shape| Problem::new(shape, 1))
+});
+
 /// Few CTAs; two CTAs and many rounds; one, and no more elements than threads.
 const SIZES: [Size; 3] = [
     Size { ctas: 4, rounds: 3, elements: 150 },
@@ -68,6 +74,10 @@ pub fn all() -> Vec<Subject> {
             let problem = &PRODUCTS[seed as usize % 2];
             problem.run_as::<f32>(device, module, Schedule::Dynamic).map(|product| product.outcome)
         }),
+        Subject::new("gemm_pair_f32", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
+            let problem = &PRODUCTS_OF_PAIRS[seed as usize % 2];
+            problem.run_as::<f32>(device, module, Schedule::Pairs(1)).map(|product| product.outcome)
+        }),
         Subject::new("gemm", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
             // Two tiles on one CTA: every stage of the ring twice, and a single step.
             let (m, n, k) = [(100, 70, 448), (128, 128, 40)][seed as usize % 2];
@@ -85,6 +95,12 @@ pub fn all() -> Vec<Subject> {
             let (m, n, k) = [(200, 140, 328), (200, 256, 40)][seed as usize % 2];
             let shape = gemm_hopper::Shape { m, n, k };
             gemm_hopper::run(device, module, gemm_hopper::Tiles::Cooperative, shape, 1, 1)
+        }),
+        Subject::new("gemm_multicast", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
+            // Two tiles on each CTA of a cluster, as above.
+            let (m, n, k) = [(400, 140, 328), (400, 256, 40)][seed as usize % 2];
+            let shape = gemm_hopper::Shape { m, n, k };
+            gemm_hopper::run(device, module, gemm_hopper::Tiles::Multicast, shape, 2, 1)
         }),
         Subject::new("tiles", &takeover::KERNELS, SHORT, |device, module, seed| {
             takeover::run(device, module, 2000, 25, seed).map(|taken| taken.outcome)

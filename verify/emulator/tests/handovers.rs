@@ -47,7 +47,7 @@ fn kernel(loader: &str, one: bool, reader: &str) -> String {
 
 const COPY: &str = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%d0], 4096, [%r12]; // second\n";
 const EXPECT: &str =
-    "@!%p1 mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%r2], 4096;\n";
+    "@!%p1 mbarrier.arrive.expect_tx.relaxed.cluster.shared::cta.b64 _, [%r2], 4096;\n";
 const PRODUCT: &str = "wgmma.fence.sync.aligned;\n\
      wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d2, %d2, 1, 1, 1, 0, 0;\n\
      wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";

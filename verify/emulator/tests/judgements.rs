@@ -462,7 +462,7 @@ fn remote_store(initialised: &str, used: &str, released: &str, acquired: &str) -
              barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n@!%p0 bra WAIT;\n{acquired}\n\
              mapa.shared::cluster.u32 %r4, %r2, 1;\nmapa.shared::cluster.u32 %r5, %r3, 1;\n\
              st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r4], 7, [%r5];\nbra DONE;\nWAIT:\n\
-             mbarrier.arrive.expect_tx.shared.b64 %b1, [%r3], 4;\nTRY:\n\
+             mbarrier.arrive.expect_tx.relaxed.cluster.shared.b64 %b1, [%r3], 4;\nTRY:\n\
              mbarrier.try_wait.acquire.cluster.shared::cta.b64 %p1, [%r3], %b1;\n@!%p1 bra TRY;\nld.shared.u32 %r6, [%r2];\n\
              st.global.u32 [%a0], %r6;\nDONE:\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;"
         ),

@@ -39,8 +39,11 @@ pub fn prepare(candidate: &mut Candidate<'_>) {
             // 1. The same address, both through the generic proxy. The end of a bulk copy is such a
             //    fence itself: what it did counts as generic for what comes after.
             let generic = leaves_generic(candidate, x) && q.proxy == Proxy::Generic;
-            // 2. The same address, the same proxy, the same thread block.
-            let block = x.place.cta == y.place.cta || !clauses.has(Clause::PreservedSameBlock);
+            // 2. The same address, the same proxy, the same thread block. A product of a pair acts in the tensor memory of both
+            //    its blocks, and each of them takes its half out.
+            let block = x.place.cta == y.place.cta
+                || p.proxy == Proxy::Tensor
+                || !clauses.has(Clause::PreservedSameBlock);
             let same = p.proxy == q.proxy && block;
             if same_address
                 && (generic && clauses.has(Clause::PreservedGeneric)

@@ -136,14 +136,14 @@ impl World<'_> {
                     }
                 }
             }
-            MbarrierOp::Tx { addr, amount, complete } => {
+            MbarrierOp::Tx { addr, amount, scope, complete } => {
                 let addresses = self.addresses(warp, &frame, &addr.0, addr.1);
                 let amounts = self.fetch32(warp, &frame, *amount);
                 for lane in lanes_of(mask) {
                     let (place, _) = self.barrier_place(warp, addr.1, addresses[lane])?;
                     let bytes = i64::from(amounts[lane]);
                     if let Some(detect) = &mut self.detect {
-                        detect.check_barrier(self.current, lane as u32, place, path.site());
+                        detect.transact(self.current, lane as u32, place, *scope, path.site());
                     }
                     self.with_barrier(place, |b| {
                         b.transact(if *complete { -bytes } else { bytes })

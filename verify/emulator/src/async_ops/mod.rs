@@ -46,6 +46,7 @@ pub(crate) enum MbarrierOp {
     Tx {
         addr: SharedAddr,
         amount: Src,
+        scope: Scope,
         complete: bool,
     },
     Wait {

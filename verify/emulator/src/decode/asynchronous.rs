@@ -43,10 +43,11 @@ impl Decoder<'_> {
                 }
             }
             ("expect_tx" | "complete_tx", [a, n]) => {
-                mods.barrier_order(Order::Relaxed)?;
+                let (_, scope) = mods.barrier_order(Order::Relaxed)?;
                 MbarrierOp::Tx {
                     addr: self.shared_addr(mods, a)?,
                     amount: self.src(n, 32)?,
+                    scope,
                     complete: action == "complete_tx",
                 }
             }

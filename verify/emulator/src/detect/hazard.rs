@@ -906,6 +906,18 @@ impl Detector {
         self.report(w, lane, site, None, (cause, message));
     }
 
+    pub(super) fn report_narrow_link(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
+        let address = SHARED_BASE + place.offset;
+        let cause = cause(
+            "C7",
+            "another CTA has arrived in this phase, or its copy completed, and reaches the waiters through this arrival, whose scope is .cta",
+            "arrive with .release.cluster, or .relaxed.cluster, at a barrier at which another CTA arrives or its copies complete",
+        )
+        .policy(true);
+        let message = format!("mbarrier at shared address {address:#x}: {}", cause.what);
+        self.report(w, lane, site, None, (cause, message));
+    }
+
     pub(super) fn report_narrow_wait(&mut self, w: u32, lane: u32, place: SharedPlace, site: u32) {
         let address = SHARED_BASE + place.offset;
         let cause = cause(

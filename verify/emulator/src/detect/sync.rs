@@ -787,6 +787,7 @@ impl Detector {
         }
         let narrow = !home.includes(scope, there);
         let is_too_narrow = !home.includes(asked, there);
+        let parts = self.parts_from_peers(w, place, asked);
         let barrier = self.barrier(place);
         if narrow {
             let Published { mut c, s, x, f, d, .. } = what;
@@ -816,6 +817,25 @@ impl Detector {
         if is_too_narrow {
             self.report_narrow_arrival(w, lane as u32, place, site);
         }
+        if parts {
+            self.report_narrow_link(w, lane as u32, place, site);
+        }
+    }
+
+    /// A thread makes an mbarrier expect bytes, or completes some.
+    pub fn transact(&mut self, w: u32, lane: u32, place: SharedPlace, scope: Scope, site: u32) {
+        self.check_barrier(w, lane, place, site);
+        if self.parts_from_peers(w, place, scope) {
+            self.report_narrow_link(w, lane, place, site);
+        }
+    }
+
+    /// Whether an operation on a barrier of the own CTA comes between what other CTAs have released in this phase and its waiters, at a scope
+    /// that does not include those CTAs: what is observed through an atomic operation passes on only what is morally strong with it (8.9.2).
+    fn parts_from_peers(&mut self, w: u32, place: SharedPlace, scope: Scope) -> bool {
+        let (home, there) = (self.home(w), self.ctas[place.cta as usize].home);
+        let remote = &self.barrier(place).current.remote;
+        scope == Scope::Cta && home.cta == there.cta && *remote != Published::default()
     }
 
     /// A copy completes on a barrier: it alone becomes known, not what its issuer did.
