@@ -4,6 +4,8 @@
 //! they load less in all. [`grouped`] goes down `group` rows of tiles before it goes on to the next column, so that tiles that are
 //! neighbours in time are a block.
 
+use core::num::NonZeroU32;
+
 /// The tiles with the numbers `first`, `first` + `step`, … of `rows` × `columns` tiles, counted in groups of `group` rows, and within a
 /// group column by column: each as its row and column.
 ///
@@ -21,6 +23,12 @@
 pub fn grouped(rows: u32, columns: u32, group: u32, first: u32, step: u32) -> Grouped {
     assert!(step != 0 && group != 0, "tiles go on by a step, in groups");
     Grouped { next: first, step, rows, columns, group }
+}
+
+/// What is not zero where there are tiles: so that dividing by it asks no more.
+#[inline(always)]
+fn of_tiles(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN)
 }
 
 /// What [`grouped`] returns.
@@ -44,10 +52,10 @@ impl Iterator for Grouped {
             return None;
         }
         self.next = number.saturating_add(self.step);
-        let tiles = self.group * self.columns;
+        let tiles = of_tiles(self.group * self.columns);
         let (first, place) = (number / tiles * self.group, number % tiles);
         // The last group may have fewer rows.
-        let height = self.group.min(self.rows - first);
+        let height = of_tiles(self.group.min(self.rows - first));
         Some((first + place % height, place / height))
     }
 }
