@@ -85,13 +85,47 @@ pub const PATTERNS: &[Pattern] = &[
               and between that fence of its, of the store's scope, and the store it has only looked",
     },
     Pattern {
-        kernels: &["broadcast", "in_pairs"],
+        kernels: &["broadcast", "in_pairs", "gemm_multicast"],
         mutation: Mutation::LeftOut,
         instruction: "fence.acquire.sync_restrict::shared::cluster",
         files: ["stage_from_peers", "stage_from_peers_half", "stage_from_peers_no_half"],
         is_in: fences_and_copies,
         why: "behind the wait a stage is written through the async proxy alone, for which the acquire half of the one-way fence \
               acquires; in the code: that half comes next, and no ordinary access before another wait or barrier",
+    },
+    Pattern {
+        kernels: &["gemm_multicast"],
+        mutation: Mutation::LeftOut,
+        instruction: "fence.acquire.sync_restrict::shared::cluster",
+        files: [
+            "stage_from_peers_multiplied",
+            "stage_from_peers_multiplied_half",
+            "stage_from_peers_multiplied_no_half",
+        ],
+        is_in: fences_and_multiplies,
+        why: "behind the wait for the copies of both CTAs a stage is read through the async proxy alone, for which the acquire half of the \
+              one-way fence acquires; in the code: that half comes next, then a product, and no ordinary access before another wait or \
+              barrier",
+    },
+    Pattern {
+        kernels: &["gemm_multicast"],
+        mutation: Mutation::LeftOut,
+        instruction: "fence.release.sync_restrict::shared::cta",
+        files: ["stage_to_peers", "stage_to_peers_half", "stage_to_peers_no_fence"],
+        is_in: hands_products_back,
+        why: "the end of what a product reads is a release half itself, which the half for the async proxy passes on as the fence does; in \
+              the code: both stand behind the set's barrier and before a relaxed arrival, and before that barrier the stage is read by \
+              products alone",
+    },
+    Pattern {
+        kernels: &["gemm_multicast"],
+        mutation: Mutation::LeftOut,
+        instruction: "fence.proxy.async::generic.release.sync_restrict::shared::cta",
+        files: ["stage_to_peers", "stage_to_peers_no_half", "stage_to_peers_no_fence"],
+        is_in: hands_products_back,
+        why: "the end of what a product reads is a release half itself, which the fence passes on as the half for the async proxy does; in \
+              the code: both stand behind the set's barrier and before a relaxed arrival, and before that barrier the stage is read by \
+              products alone",
     },
     Pattern {
         kernels: &["gemm_pair_f32"],
@@ -207,7 +241,25 @@ fn fences_and_copies(kernel: &Kernel, at: usize) -> bool {
 
 /// The same, and behind the half products.
 fn fences_and_multiplies(kernel: &Kernel, at: usize) -> bool {
-    fences_for_the_async_proxy(kernel, at, &["tcgen05.mma"])
+    fences_for_the_async_proxy(kernel, at, &["tcgen05.mma", "wgmma.mma_async"])
+}
+
+/// One of the two fences of a hand-over to peers: the other is there, too, between a barrier of the set and the relaxed arrival, and
+/// before that barrier nothing but products has read since a wait.
+fn hands_products_back(kernel: &Kernel, at: usize) -> bool {
+    let fences = ["fence.proxy.async::generic.release", "fence.release.sync_restrict"];
+    let other = fences.iter().find(|fence| !begins(kernel.instruction(at), &[fence]));
+    let is_other = |i: &Instruction| other.is_some_and(|other| begins(i, &[other]));
+    let arrives = |i: &Instruction| begins(i, &["mbarrier.arrive.relaxed.cluster"]);
+    let ends = |i: &Instruction| waits(i) || barrier(i);
+    // Between the barrier and the arrival, ahead of this fence or behind it.
+    let is_between = !kernel.none_before(at, wide_barrier, is_other)
+        || !kernel.none_behind(at, arrives, is_other);
+    let since_the_wait = |i: &Instruction| waits(i);
+    is_between
+        && kernel.none_before(at, wide_barrier, access)
+        && !kernel.none_behind(at, ends, arrives)
+        && kernel.none_before(at, since_the_wait, ordinary)
 }
 
 fn fences_for_the_async_proxy(kernel: &Kernel, at: usize, uses: &[&str]) -> bool {

@@ -265,6 +265,15 @@ fn after_asynchronous(
     let relaxed = strand.now.d.covers(before);
     let almost = strand.almost.filter(|_| relaxed).map(|a| a.1);
     let class = conflict.before.class();
+    // By the wait alone: no synchronisation came from the warp whose part it is.
+    if class == Class::Wgmma && relaxed && !strand.now.x.covers(before) {
+        let cause = cause(
+            "E3",
+            "a warp has waited for its own part of the product, and nothing orders the part of another warp of its warpgroup",
+            "put a barrier of the warpgroup between wgmma.wait_group and the hand-over",
+        );
+        return Some(cause.policy(true).after(almost));
+    }
     if relaxed
         && matches!(class, Class::In | Class::Mma | Class::Wgmma | Class::Small | Class::Store)
     {

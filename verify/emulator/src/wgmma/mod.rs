@@ -160,8 +160,9 @@ impl World<'_> {
                 }
                 self.settle(warp, open);
                 if let Some(detect) = &mut self.detect {
-                    let leader = self.ctas[cta as usize].warps[(warpgroup * WARPS) as usize];
-                    detect.wgmma_waited(self.current, leader, open);
+                    let first = (warpgroup * WARPS) as usize;
+                    let all = &self.ctas[cta as usize].warps[first..first + WARPS as usize];
+                    detect.wgmma_waited(self.current, all, open);
                 }
             }
             WgmmaOp::Mma(form) => self.issue_product(warp, path, form)?,
@@ -348,7 +349,6 @@ impl World<'_> {
         }
         runs.extend(layout.runs(form.n, form.depth()));
         let cta = &self.ctas[warp.cta as usize];
-        let leader = cta.warps[(warp.index / WARPS * WARPS) as usize];
         let size = cta.shared.len();
         let runs = runs.iter().filter_map(|&(address, bytes)| {
             let at = (address & 0x3_FFFF).wrapping_sub(SHARED_BASE) as usize;
@@ -356,7 +356,7 @@ impl World<'_> {
         });
         if let Some(detect) = &mut self.detect {
             let how = (path.site(), warp.loans.groups);
-            detect.wgmma_source(self.current, leader, warp.cta, how, runs);
+            detect.wgmma_source(self.current, warp.cta, how, runs);
         }
         Ok(())
     }
