@@ -229,8 +229,8 @@ impl Kernel {
             }
         }
         self.is_between_others_of_its_set(at).then_some(
-            "between this barrier of a set and the next one its threads only wait and load from shared memory, of which nobody \
-             has written anything since the one before it: the next one orders the same",
+            "between this barrier of a set and the next one its threads only wait, and load or multiply from shared memory, of which \
+             they have not written anything since the one before it: the next one orders the same",
         )
     }
 
@@ -333,7 +333,7 @@ impl Kernel {
     }
 
     /// Whether a barrier of a set, by its number and count, orders nothing that those of the same set around it do not: before
-    /// it shared memory is only read, behind it only read by loads.
+    /// it shared memory is only read, behind it only read by loads and products.
     fn is_between_others_of_its_set(&self, at: usize) -> bool {
         let set = |i: &Instruction| -> Option<Vec<i64>> {
             let is_one = begins(i, &["bar.sync"]) && i.operands.len() == 2;
@@ -344,9 +344,12 @@ impl Kernel {
         let loads = |i: &Instruction| i.opcode() == "ld" && i.has("shared::cta");
         let copies_out =
             |i: &Instruction| i.mnemonic.contains(".global.shared::cta.") && i.opcode() == "cp";
+        let multiplies = |i: &Instruction| begins(i, &["wgmma.mma_async"]);
         let reads = |i: &Instruction| loads(i) || copies_out(i) || begins(i, &["mbarrier"]);
         self.none_before(at, same, |i| access(i) && !reads(i))
-            && self.none_behind(at, same, |i| access(i) && !loads(i) && !waits(i))
+            && self.none_behind(at, same, |i| {
+                access(i) && !loads(i) && !multiplies(i) && !waits(i)
+            })
     }
 
     /// Only the thread of index 0 reaches an instruction.
