@@ -46,7 +46,6 @@ impl<'p> World<'p> {
                 }
             };
             if !warp.undefined.is_empty()
-                && path.callers.is_empty()
                 && let Some(undefined) = &func.undefined
             {
                 self.follow_undefined(warp, &path, mask, undefined);
@@ -435,7 +434,10 @@ impl<'p> World<'p> {
                 let name = self.program.unresolved[i as usize].to_string();
                 return Err(Fault::Unresolved { name });
             }
-            _ => return self.driver_call(warp, path, mask, call),
+            _ => {
+                self.defined_by_driver(warp, path, mask);
+                return self.driver_call(warp, path, mask, call);
+            }
         };
         self.part_at_call(warp, path, path.mask & !mask, path.pc + 1);
         if path.callers.len() >= MAX_CALLS {
@@ -479,6 +481,7 @@ impl<'p> World<'p> {
         for &(register, at) in &there.in_registers {
             Self::from_frame(warp, &frame, mask, register, at);
         }
+        self.undefined_at_call(warp, path, mask, callee, call);
         path.callers.push(Caller { frame: path.frame, pc: path.pc });
         path.frame = frame;
         path.pc = 0;
@@ -540,6 +543,7 @@ impl<'p> World<'p> {
             }
         }
         if let Op::Call(call) = &there.code[caller.pc as usize].op {
+            self.undefined_at_return(warp, path, &caller, call);
             for &(register, at) in &call.loaded {
                 Self::from_frame(warp, &caller.frame, path.mask, register, at);
             }

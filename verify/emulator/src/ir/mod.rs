@@ -568,7 +568,7 @@ pub(crate) struct Func {
     /// With `wgmma` or `tcgen05.ld` inside: the 32-bit registers that each instruction uses, and
     /// whether it writes them. Empty without.
     pub touched: Vec<Box<[(u32, bool)]>>,
-    /// Of a kernel in which a register may be used that nothing has written: what to watch.
+    /// Where something may be used that nothing has written: what to watch.
     pub undefined: Option<Box<crate::undefined::Undefined>>,
     /// An indirect call: any function may be reached.
     pub indirect: bool,
