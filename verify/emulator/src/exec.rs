@@ -223,6 +223,7 @@ impl<'p> World<'p> {
             Op::Pred { f, d, a, b } => self.pred(warp, path, mask, (*f, *d, *a, *b)),
             Op::Cvt { .. } => self.convert(warp, path, mask, op),
             Op::CvtPair { .. } => self.convert_pair(warp, path, mask, op),
+            Op::Lop3With(with) => self.logic_with_predicate(warp, path, mask, with),
             Op::CvtPack { .. } => self.convert_pack(warp, path, mask, op),
             Op::SetPair { .. } => self.set_pair(warp, path, mask, op),
             Op::SetpPair { .. } => self.setp_pair(warp, path, mask, op),

@@ -136,7 +136,9 @@ impl Decoder<'_> {
         });
         let proxy = proxy.ok_or("no proxy")?;
         if proxy.contains("fabric") {
-            mods.idle(&["alias"]);
+            return Err(
+                "the fabric proxy is not executed: nothing accesses memory through it".into()
+            );
         }
         let direction = mods.order(&[Order::Acquire, Order::Release])?;
         if proxy.contains("::") && direction == Order::Weak {

@@ -219,6 +219,16 @@ pub(crate) enum CallTarget {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Lop3With {
+    pub table: u8,
+    pub combine: BoolFn,
+    pub d: Dst,
+    pub p: Dst,
+    pub words: [Src; 3],
+    pub q: Src,
+}
+
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
     Int {
         f: IntFn,
@@ -384,6 +394,8 @@ pub(crate) enum Op {
         b: Src,
         c: Src,
     },
+    /// `lop3` with `.and` or `.or`: of three words, and whether the result, combined with a predicate, is not zero.
+    Lop3With(Box<Lop3With>),
     /// Two comparisons of halves, each into a half that is `one` where it holds.
     SetPair {
         cmp: Compare,
