@@ -44,7 +44,9 @@ mod listed {
     pub const EXPANDED: &str =
         "what `ptxas` refuses only when it has made other instructions of it";
     pub const PLACE: &str = "`.param::func` in a kernel";
-    pub const ALL: [&str; 18] = [
+    pub const ORDER: &str = "`.and` and `.popc` apart";
+    pub const ALL: [&str; 19] = [
+        ORDER,
         TWICE,
         OVERLOOKED,
         NO_ADDRESS,
@@ -94,13 +96,21 @@ const OVERLOOKED: &[&str] = &[
     "sync_restrict::shared::cluster::read",
     "tf32",
     "async",
+    "pred",
     "b6x16_p32",
     "b4x16_p64",
 ];
 
 /// The same, of one instruction only.
-const OVERLOOKED_BY: &[(&str, &str)] =
-    &[("tcgen05", "row"), ("cp", "gpu"), ("sub", "pred"), ("add", "pred"), ("rcp", "ftz")];
+const OVERLOOKED_BY: &[(&str, &str)] = &[
+    ("tcgen05", "row"),
+    ("cp", "gpu"),
+    ("rcp", "ftz"),
+    ("cvt", "rn"),
+    ("cvt", "rz"),
+    ("cvt", "rm"),
+    ("cvt", "rp"),
+];
 
 const REGISTERS: &str = "\
 .reg .pred %p<9>; .reg .b16 %h<9>; .reg .f16 %x<9>; .reg .u16 %uh<9>; .reg .b32 %r<260>; .reg .u32 %ur<9>;
@@ -554,6 +564,7 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
                 Some(listed::MAPS)
             }
             () if mods.contains(&"param::func") => Some(listed::PLACE),
+            () if mnemonic.starts_with("mma") && mods.contains(&"popc") => Some(listed::ORDER),
             () if is_expanded(mnemonic, instruction) => Some(listed::EXPANDED),
             () => None,
         };
@@ -568,13 +579,16 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
     let in_vector = instruction.contains('{');
     Some(match () {
         () if is_not_executed(instruction, why) => listed::NOT_EXECUTED,
+        () if mods.iter().any(|m| matches!(*m, "oob" | "scaled::n2::ue8m0")) => {
+            listed::NOT_EXECUTED
+        }
         // Halves out of other types.
         () if opcode == "set" && says("is missing") => listed::NOT_EXECUTED,
         () if (1..mods.len()).any(|i| mods[..i].contains(&mods[i])) => listed::TWICE,
         () if overlooked => listed::OVERLOOKED,
         // A state space that says nothing, and shapes of `wmma` with another type.
         () if (mnemonic.starts_with("fence.proxy") || mods.contains(&"mbarrier_init"))
-            && says("does not go with") =>
+            && (says("does not go with") || says("`.cluster` is missing")) =>
         {
             listed::OVERLOOKED
         }
@@ -633,9 +647,11 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
 /// another type, an element of a vector register.
 fn is_expanded(mnemonic: &str, instruction: &str) -> bool {
     let literal = instruction.contains("0f") || instruction.contains("0d");
+    let of_doubles = mnemonic.ends_with("f32.f64") && mnemonic.contains("ftz");
     mnemonic.starts_with("tensormap.replace") && literal
         || mnemonic.starts_with("cvt.rna") && literal
-        || mnemonic.starts_with("tcgen05.mma")
+        || mnemonic.starts_with("cvt.") && of_doubles && instruction.contains(" %d")
+        || (mnemonic.starts_with("tcgen05.mma") || mnemonic.starts_with("vabsdiff"))
             && ["%vr", "%wr", "%vf"].iter().any(|vector| instruction.contains(vector))
 }
 

@@ -146,6 +146,12 @@ impl Place<'_> {
                 if !parts.is_empty() && parts.iter().all(|part| *part == Operand::Sink) {
                     return Err("at least one element that is not `_` belongs".into());
                 }
+                let is_literal = |part: &Operand| {
+                    matches!(part, Operand::Int(_) | Operand::F32(_) | Operand::F64(_))
+                };
+                if matches!(count, Count::OfShape) && parts.iter().all(is_literal) {
+                    return Err("at least one register belongs".into());
+                }
                 let mut width = None;
                 let mut float = None;
                 // With an untyped register among them, all count as untyped.
