@@ -593,7 +593,7 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
             listed::OVERLOOKED
         }
         // Types of another form.
-        () if mods.iter().any(|m| matches!(*m, "b6x16_p32" | "b4x16_p64"))
+        () if mods.iter().any(|m| matches!(*m, "b8x16" | "b6x16_p32" | "b4x16_p64"))
             && says("is missing") =>
         {
             listed::OVERLOOKED
