@@ -45,7 +45,11 @@ mod listed {
         "what `ptxas` refuses only when it has made other instructions of it";
     pub const PLACE: &str = "`.param::func` in a kernel";
     pub const ORDER: &str = "`.and` and `.popc` apart";
-    pub const ALL: [&str; 19] = [
+    pub const PACKED: &str = "a register of another type for four numbers of 8 bits";
+    pub const LITERAL: &str = "a literal that is no value of the operand's type";
+    pub const ALL: [&str; 21] = [
+        PACKED,
+        LITERAL,
         ORDER,
         TWICE,
         OVERLOOKED,
@@ -611,6 +615,12 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
         {
             listed::NARROW
         }
+        () if opcode == "multimem" && (says("has another type") || says("is a predicate")) => {
+            listed::PACKED
+        }
+        () if mods.contains(&"pack") && says("literal where") => listed::LITERAL,
+        () if opcode == "movmatrix" && says("a register belongs") => listed::LITERAL,
+        () if mods.contains(&"wait_group") && says("out of range") => listed::LITERAL,
         () if opcode == "atom" && says("a register belongs") => listed::WIDE,
         () if opcode == "clusterlaunchcontrol" && mods.contains(&"query_cancel") => listed::WIDE,
         () if opcode == "red" && mods.contains(&"async") && says("does not go") => listed::OPERANDS,

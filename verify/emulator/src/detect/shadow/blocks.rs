@@ -1,10 +1,10 @@
-//! Cells in blocks. Copies and products touch rows and tiles, so most neighbours are in one state: a block whose cells are
-//! all alike is held by its first cell, until one of them differs.
+//! Cells in blocks. Copies and products touch rows and tiles, in pieces of 16 bytes where a swizzle parts them, so most
+//! neighbours are in one state: a block whose cells are all alike is held by its first cell, until one of them differs.
 
 use std::ops::Range;
 
-/// Cells of a block: a row of 128 bytes.
-const BLOCK: usize = 32;
+/// Cells of a block: 16 bytes.
+const BLOCK: usize = 4;
 
 #[derive(Debug, Default)]
 pub(in crate::detect) struct Blocks<T> {
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn blocks_hold_what_cells_would() {
-        let mut blocks = Blocks::new(3 * BLOCK);
-        let mut cells = vec![0u32; 3 * BLOCK];
+        let mut blocks = Blocks::new(96);
+        let mut cells = vec![0u32; 96];
         let runs = [0..96, 32..64, 5..70, 31..33, 64..96, 0..32, 7..8, 0..96, 40..41];
         for (value, run) in runs.into_iter().enumerate() {
             let value = value as u32 % 4;
