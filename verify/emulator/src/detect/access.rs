@@ -59,7 +59,7 @@ impl Detector {
                             Space::Global => global.join(cell, new),
                             Space::Shared(cta) | Space::Tensor(cta) => {
                                 let Cells { cells, more, .. } = &mut ctas[cta as usize].shared;
-                                cells.one(cell).join(more, new);
+                                cells[cell].join(more, new);
                             }
                         }
                         continue;
@@ -69,7 +69,7 @@ impl Detector {
                         Space::Shared(cta) | Space::Tensor(cta) => {
                             let Cells { cells, more, written } = &mut ctas[cta as usize].shared;
                             written[cell] |= mask;
-                            cells.one(cell).touch(cell as u32, Some(more), new, true, &mut viewer)
+                            cells[cell].touch(cell as u32, Some(more), new, true, &mut viewer)
                         }
                     };
                     if let Some(conflict) = conflict {
@@ -179,7 +179,7 @@ impl Detector {
                                 written[cell] |= mask;
                             }
                             let (key, more) = (cell as u32, Some(more));
-                            cells.one(cell).touch_next(&mut last, key, more, new, &mut viewer)
+                            cells[cell].touch_next(&mut last, key, more, new, &mut viewer)
                         }
                     }
                 }
@@ -217,7 +217,7 @@ fn read_shared(
         if shared.written[key] & new.bytes() != new.bytes() {
             unwritten = unwritten.or(Some(lane));
         }
-        let (cell, merges) = (shared.cells.one(key), viewer.merges);
+        let (cell, merges) = (&mut shared.cells[key], viewer.merges);
         if cell.read_again(new, merges) || cell.read_alike(&alike, new, viewer) {
             return;
         }

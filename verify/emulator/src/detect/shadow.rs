@@ -10,14 +10,12 @@
 //! bytes. What is forgotten can hide a race, never invent one.
 
 mod access;
-mod blocks;
 mod more;
 mod pages;
 
 use super::clock::{SUBS, Stamp};
 pub(crate) use access::Class;
 pub(super) use access::{Entry, Kind, Kinds};
-pub(super) use blocks::Blocks;
 pub(super) use more::More;
 pub(super) use pages::Pages;
 use std::ops::Range;
@@ -106,6 +104,11 @@ impl Cell {
         let is_known = conflict.is_none() && new.is_whole();
         *last = if is_known { Last(Some((before, *self))) } else { Last::default() };
         conflict
+    }
+
+    /// When the last write of it was.
+    pub fn last_write(&self) -> Stamp {
+        self.write.stamp
     }
 
     /// Enters a read where it will change the same as before in `alike`.
@@ -264,7 +267,7 @@ impl Cell {
 /// Cells of a memory that has a fixed size.
 #[derive(Debug, Default)]
 pub(super) struct Cells {
-    pub cells: Blocks<Cell>,
+    pub cells: Vec<Cell>,
     pub more: More,
     /// Bytes that were written, four bits for a cell.
     pub written: Vec<u8>,
@@ -272,7 +275,11 @@ pub(super) struct Cells {
 
 impl Cells {
     pub fn new(cells: usize) -> Cells {
-        Cells { cells: Blocks::new(cells), more: More::default(), written: vec![0; cells] }
+        Cells {
+            cells: vec![Cell::default(); cells],
+            more: More::default(),
+            written: vec![0; cells],
+        }
     }
 
     /// Enters an access of an operation to whole cells, as [`Cell::touch_next`] does.
@@ -292,14 +299,13 @@ impl Cells {
         let mut at = run.start;
         while at < run.end {
             if let Some((before, after)) = last.0 {
-                let alike = self.cells.alike(at..run.end, before);
-                self.cells.fill(at..at + alike, after);
-                at += alike;
+                let alike = self.cells[at..run.end].iter_mut().take_while(|cell| **cell == before);
+                at += alike.map(|cell| *cell = after).count();
                 if at == run.end {
                     break;
                 }
             }
-            let cell = self.cells.one(at);
+            let cell = &mut self.cells[at];
             let access = (new, write);
             if let Some(conflict) =
                 cell.touch_next(last, at as u32, Some(&mut self.more), access, earlier)
@@ -310,19 +316,11 @@ impl Cells {
         }
     }
 
-    /// When the last write of a cell was.
-    pub fn last_write(&self, at: usize) -> Stamp {
-        match at < self.cells.len() {
-            true => self.cells.get(at).write.stamp,
-            false => Stamp::default(),
-        }
-    }
-
     /// Frees sets that no cell has any more, if there are many.
     pub fn tidy(&mut self) {
         if self.more.is_full() {
             let cells = self.cells.len();
-            self.more.keep(cells, self.cells.each_mut().map(|cell| &mut cell.set));
+            self.more.keep(cells, self.cells.iter_mut().map(|cell| &mut cell.set));
         }
     }
 }
@@ -532,7 +530,7 @@ mod tests {
             pages.touch_run(&mut Last::default(), run.clone(), new, &mut c);
             for at in run {
                 let Cells { cells, more, .. } = &mut single;
-                if let Some(x) = cells.one(at).touch(at as u32, Some(more), new.0, write, &mut b) {
+                if let Some(x) = cells[at].touch(at as u32, Some(more), new.0, write, &mut b) {
                     b.further(x);
                 }
                 if let Some(x) = alone.touch(at, new.0, write, &mut d) {
@@ -541,7 +539,7 @@ mod tests {
             }
             assert_eq!((a.2, c.2), (b.2, d.2), "step {id}");
         }
-        assert!((0..8).all(|at| together.cells.get(at) == single.cells.get(at)));
+        assert_eq!(together.cells, single.cells);
         let last = |pages: &Pages| (0..8).map(|at| pages.last(at)).collect::<Vec<_>>();
         assert_eq!(last(&pages), last(&alone));
     }

@@ -24,6 +24,7 @@
 
 use super::clock::{Clock, SUBS, Stamp};
 use super::hazard::BarrierUser;
+use super::shadow::Cell;
 use super::sides::{EVERY, NONE};
 use super::strand::{Almost, GLOBAL, MAPS, Published, SHARED};
 use super::{Batch, CtaClocks, Detector, Home, Space, Unit};
@@ -308,9 +309,11 @@ impl Detector {
         let cell = at as usize / 4;
         match space {
             Space::Global => self.global.last_write(cell),
-            Space::Shared(cta) | Space::Tensor(cta) => {
-                self.ctas[cta as usize].shared.last_write(cell)
-            }
+            Space::Shared(cta) | Space::Tensor(cta) => self.ctas[cta as usize]
+                .shared
+                .cells
+                .get(cell)
+                .map_or(Stamp::default(), Cell::last_write),
         }
     }
 

@@ -3,7 +3,6 @@
 //! An input is only read and an output, as a rule, only written: the writes, the reads and the sets of a page's cells
 //! are apart, each made when the first cell of the page has one.
 
-use super::blocks::Blocks;
 use super::{Cell, Conflict, Earlier, Entry, Last, More};
 use crate::detect::clock::Stamp;
 use std::ops::Range;
@@ -13,7 +12,7 @@ const PAGE: usize = 1024;
 
 /// One thing of each cell of a page; nothing until the first is there.
 #[derive(Debug)]
-struct Column<T>(Option<Blocks<T>>);
+struct Column<T>(Option<Box<[T; PAGE]>>);
 
 impl<T> Default for Column<T> {
     fn default() -> Column<T> {
@@ -24,22 +23,22 @@ impl<T> Default for Column<T> {
 impl<T: Copy + Default + PartialEq> Column<T> {
     #[inline(always)]
     fn get(&self, at: usize) -> T {
-        self.0.as_ref().map_or_else(T::default, |all| all.get(at))
+        self.0.as_ref().map_or_else(T::default, |all| all[at])
     }
 
     #[inline(always)]
     fn set(&mut self, at: usize, value: T) {
         match &mut self.0 {
-            Some(all) => all.set(at, value),
+            Some(all) => all[at] = value,
             None if value == T::default() => {}
-            None => self.0.insert(Blocks::new(PAGE)).set(at, value),
+            None => self.0.insert(Box::new([T::default(); PAGE]))[at] = value,
         }
     }
 
     /// How many from the first on are this.
     fn alike(&self, run: Range<usize>, value: T) -> usize {
         match &self.0 {
-            Some(all) => all.alike(run, value),
+            Some(all) => all[run].iter().take_while(|one| **one == value).count(),
             None if value == T::default() => run.len(),
             None => 0,
         }
@@ -48,9 +47,9 @@ impl<T: Copy + Default + PartialEq> Column<T> {
     /// Makes all of them this.
     fn fill(&mut self, run: Range<usize>, value: T) {
         match &mut self.0 {
-            Some(all) => all.fill(run, value),
+            Some(all) => all[run].fill(value),
             None if value == T::default() => {}
-            None => self.0.insert(Blocks::new(PAGE)).fill(run, value),
+            None => self.0.insert(Box::new([T::default(); PAGE]))[run].fill(value),
         }
     }
 }
@@ -104,7 +103,7 @@ impl Pages {
             let sets = || self.pages.iter().filter_map(|page| page.sets.0.as_ref());
             let count = PAGE * sets().count();
             let sets = self.pages.iter_mut().filter_map(|page| page.sets.0.as_mut());
-            self.more.keep(count, sets.flat_map(|sets| sets.each_mut()));
+            self.more.keep(count, sets.flat_map(|sets| sets.iter_mut()));
         }
     }
 
