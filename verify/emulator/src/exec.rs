@@ -46,7 +46,6 @@ impl<'p> World<'p> {
                 }
             };
             if !warp.undefined.is_empty()
-                && path.callers.is_empty()
                 && let Some(undefined) = &func.undefined
             {
                 self.follow_undefined(warp, &path, mask, undefined);
@@ -224,6 +223,7 @@ impl<'p> World<'p> {
             Op::Pred { f, d, a, b } => self.pred(warp, path, mask, (*f, *d, *a, *b)),
             Op::Cvt { .. } => self.convert(warp, path, mask, op),
             Op::CvtPair { .. } => self.convert_pair(warp, path, mask, op),
+            Op::Lop3With(with) => self.logic_with_predicate(warp, path, mask, with),
             Op::CvtPack { .. } => self.convert_pack(warp, path, mask, op),
             Op::SetPair { .. } => self.set_pair(warp, path, mask, op),
             Op::SetpPair { .. } => self.setp_pair(warp, path, mask, op),
@@ -435,7 +435,10 @@ impl<'p> World<'p> {
                 let name = self.program.unresolved[i as usize].to_string();
                 return Err(Fault::Unresolved { name });
             }
-            _ => return self.driver_call(warp, path, mask, call),
+            _ => {
+                self.defined_by_driver(warp, path, mask);
+                return self.driver_call(warp, path, mask, call);
+            }
         };
         self.part_at_call(warp, path, path.mask & !mask, path.pc + 1);
         if path.callers.len() >= MAX_CALLS {
@@ -479,6 +482,7 @@ impl<'p> World<'p> {
         for &(register, at) in &there.in_registers {
             Self::from_frame(warp, &frame, mask, register, at);
         }
+        self.undefined_at_call(warp, path, mask, callee, call);
         path.callers.push(Caller { frame: path.frame, pc: path.pc });
         path.frame = frame;
         path.pc = 0;
@@ -540,6 +544,7 @@ impl<'p> World<'p> {
             }
         }
         if let Op::Call(call) = &there.code[caller.pc as usize].op {
+            self.undefined_at_return(warp, path, &caller, call);
             for &(register, at) in &call.loaded {
                 Self::from_frame(warp, &caller.frame, path.mask, register, at);
             }

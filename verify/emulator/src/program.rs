@@ -51,6 +51,20 @@ fn in_limits<'a>(
     Ok(())
 }
 
+/// Keeps what is known of undefined registers where one may be met: in functions that have some, and in those that may
+/// be handed some.
+fn watch_if_needed(functions: &mut [Func]) {
+    let has = |f: &Func| f.undefined.as_ref().is_some_and(|of| !of.suspects.is_empty());
+    let some = functions.iter().any(has);
+    for f in functions {
+        let calls = f.indirect || !f.callees.is_empty();
+        let called = f.undefined.as_ref().is_some_and(|of| of.is_called);
+        if !has(f) && !(some && (calls || called)) {
+            f.undefined = None;
+        }
+    }
+}
+
 impl Program {
     /// Reads and decodes a module. `name` is what errors call it; `lines` leads to Rust source.
     pub fn load(ptx: &str, name: &str, lines: Option<LineTable>) -> Result<Program, Error> {
@@ -88,6 +102,7 @@ impl Program {
                 functions.push(decode::function(&module, f, body, &mut names, &mut forms));
             }
         }
+        watch_if_needed(&mut functions);
         let (vars, unresolved) = (names.vars, names.unresolved);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Program { id, module, lines, functions, sources, vars, unresolved })

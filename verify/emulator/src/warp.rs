@@ -6,6 +6,7 @@
 //! them.
 
 use crate::ir::{Dst, LANES, Lanes32, Lanes64, NO_JOIN, each};
+use crate::undefined::Cells;
 use crate::wgmma::Loans;
 use std::collections::HashMap;
 
@@ -238,8 +239,8 @@ pub(crate) struct Warp {
     pub loans: Loans,
     /// Registers that `tcgen05.ld` fills until the next `wait::ld`, each with that instruction.
     pub fills: HashMap<u32, u32>,
-    /// Registers of the kernel that nothing has written, each with its lanes; see [`crate::undefined`].
-    pub undefined: HashMap<u32, u32>,
+    /// What nothing has written; see [`crate::undefined`].
+    pub undefined: Cells,
     pub ready: bool,
 }
 

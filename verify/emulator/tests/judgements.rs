@@ -268,6 +268,112 @@ fn registers_that_nothing_has_written() {
     }
 }
 
+/// Calls hand on what nothing has written, and it is wrong where somebody goes by it.
+#[test]
+fn registers_that_nothing_has_written_go_through_calls() {
+    const FUNCTIONS: &str = "\
+.func store(.param .b64 to, .param .b32 what)
+{ .reg .b64 %d; .reg .b32 %r; ld.param.b64 %d, [to]; ld.param.b32 %r, [what]; st.relaxed.gpu.global.u32 [%d], %r; ret; }
+.func (.param .b32 out) second(.param .b32 first, .param .b32 second)
+{ .reg .b32 %r; ld.param.b32 %r, [second]; st.param.b32 [out], %r; ret; }
+.func (.param .b32 out) if_three(.param .b32 lane)
+{ .reg .b32 %r; .reg .pred %p; ld.param.b32 %r, [lane]; setp.ne.u32 %p, %r, 3; @%p ret; st.param.b32 [out], 7; ret; }
+.func (.reg .b32 out) sum(.reg .b32 a, .reg .b32 b) { add.u32 out, a, b; ret; }
+.func (.reg .b32 out) nothing(.reg .b32 a) { ret; }
+.func (.reg .b32 out) deep(.reg .b32 n, .reg .b32 x)
+{ .reg .pred %p; .reg .b32 %m; setp.eq.u32 %p, n, 0; mov.u32 out, x; @%p ret; sub.u32 %m, n, 1; call (out), deep, (%m, x); ret; }
+.func own(.param .b64 to)
+{ .reg .b64 %d; .reg .b32 %r; ld.param.b64 %d, [to]; st.relaxed.gpu.global.u32 [%d], %r; ret; }
+.func (.param .align 8 .b8 out[16]) pair(.param .b32 x)
+{ .reg .b32 %r; ld.param.b32 %r, [x]; st.param.b32 [out], %r; st.param.b64 [out+8], 5; ret; }
+.func elements(.param .align 8 .b8 two[8], .param .b64 to)
+{ .reg .b64 %d; .reg .b32 %r, %s; ld.param.b64 %d, [to]; ld.param.v2.b32 {%r, %s}, [two]; st.relaxed.gpu.global.u32 [%d], %s; ret; }
+";
+    const STORE: &str = "st.relaxed.gpu.global.u32 [%a0], %r2;";
+    let by_memory = |name: &str, arguments: &[&str]| {
+        let n = arguments.len();
+        let declared: String = (0..n).map(|i| format!(".param .b32 q{i}; ")).collect();
+        let stored = arguments.iter().enumerate().filter(|(_, a)| !a.is_empty());
+        let stored: String = stored.map(|(i, a)| format!("st.param.b32 [q{i}], {a}; ")).collect();
+        let list: Vec<String> = (0..n).map(|i| format!("q{i}")).collect();
+        let list = list.join(", ");
+        format!(
+            "{{ .param .b32 q; {declared}{stored}call (q), {name}, ({list}); ld.param.b32 %r2, [q]; }}"
+        )
+    };
+    let said = |body: &str| -> Vec<(&'static str, Severity, String, u32)> {
+        let all = hazards(&module(FUNCTIONS, body), 1, 32);
+        all.into_iter().map(|h| (h.rule, h.severity, h.message, h.site.line)).collect()
+    };
+    let line_of = |function: &str| {
+        let text = module(FUNCTIONS, "");
+        1 + text.lines().position(|line| line.contains(function)).expect("a function") as u32
+    };
+    let head = module(FUNCTIONS, "").lines().count() as u32;
+    let pass = |what: &str| {
+        format!(
+            "{{ .param .b64 q0; .param .b32 q1; st.param.b64 [q0], %a0; {what} call store, (q0, q1); }}"
+        )
+    };
+    // The line of a function, or the kernel's.
+    let in_store = line_of(".func store") + 1;
+    let wrong = [
+        (pass("st.param.b32 [q1], %r1;"), in_store),
+        // An argument that the caller does not write.
+        (pass(""), in_store),
+        (pass("setp.lt.u32 %p0, %r0, 3; @%p0 st.param.b32 [q1], 7;"), in_store),
+        (format!("{} {STORE}", by_memory("second", &["1", "%r1"])), 0),
+        (format!("{} {STORE}", by_memory("second", &["1", ""])), 0),
+        // A result that is written in one lane only.
+        (format!("{} {STORE}", by_memory("if_three", &["%r0"])), 0),
+        (format!("call (%r2), sum, (%r0, %r1); {STORE}"), 0),
+        (format!("call (%r2), nothing, (%r0); {STORE}"), 0),
+        (format!("mov.u32 %r2, 1; call (%r2), nothing, (%r0); {STORE}"), 0),
+        (format!("call (%r2), deep, (5, %r1); {STORE}"), 0),
+        ("{ .param .b64 q0; st.param.b64 [q0], %a0; call own, (q0); }".into(), line_of(".func own") + 1),
+        (
+            "{ .param .align 8 .b8 q0[8]; .param .b64 q1; st.param.v2.b32 [q0], {%r0, %r1}; st.param.b64 [q1], %a0; \
+             call elements, (q0, q1); }"
+                .into(),
+            line_of(".func elements") + 1,
+        ),
+    ];
+    for (body, line) in &wrong {
+        let said = said(body);
+        let fits = |s: &(&str, Severity, String, u32)| {
+            let there = if *line == 0 { s.3 > in_store && s.3 < head + 9 } else { s.3 == *line };
+            s.0 == "uninitialised" && s.1 == Severity::Error && s.2.contains("register") && there
+        };
+        assert!(said.iter().any(fits), "{body}: {:?}", said.first());
+        let others = said.iter().filter(|s| s.2.contains("register") && !fits(s));
+        assert_eq!(others.count(), 0, "{body}: {said:?}");
+    }
+    let right = [
+        pass("st.param.b32 [q1], %r0;"),
+        // Handed over and not used; a result that only some lanes have and use; a result that nobody wants.
+        format!("{} {STORE}", by_memory("second", &["%r1", "4"])),
+        format!("{} {STORE}", by_memory("second", &["", "4"])),
+        format!("{} setp.eq.u32 %p0, %r0, 3; @%p0 {STORE}", by_memory("if_three", &["%r0"])),
+        by_memory("if_three", &["%r0"]),
+        format!("call (%r2), nothing, (%r1); mov.u32 %r2, 5; {STORE}"),
+        format!("call (%r2), sum, (%r0, 4); {STORE}"),
+        format!("call (%r2), deep, (5, %r0); {STORE}"),
+        // Bytes that pad a structure; the same function with and without.
+        "{ .param .b32 q0; .param .align 8 .b8 q[16]; st.param.b32 [q0], %r0; call (q), pair, (q0); \
+         ld.param.b64 %a1, [q]; st.relaxed.gpu.global.u64 [%a0], %a1; ld.param.b64 %a1, [q+8]; \
+         st.relaxed.gpu.global.u64 [%a0], %a1; }"
+            .into(),
+        format!("call (%r2), sum, (%r0, %r1); call (%r2), sum, (%r0, %r0); {STORE}"),
+        "{ .param .align 8 .b8 q0[8]; .param .b64 q1; st.param.v2.b32 [q0], {%r1, %r0}; st.param.b64 [q1], %a0; \
+         call elements, (q0, q1); }"
+            .into(),
+    ];
+    for body in &right {
+        let said = said(body);
+        assert!(said.iter().all(|s| !s.2.contains("register")), "{body}: {said:?}");
+    }
+}
+
 /// Accesses that do not race may return what was overwritten: that is said, where a fence would forbid it.
 #[test]
 fn overwritten_values_are_reported_where_a_fence_is_missing() {

@@ -6,9 +6,9 @@ use baton_emulator::Program;
 /// What is said of an instruction, if it is refused.
 fn refusal(instruction: &str) -> Option<String> {
     let text = format!(
-        ".version 9.5\n.target sm_100a\n.address_size 64\n.shared .align 16 .b8 s[64];\n\
+        ".version 9.5\n.target sm_100a\n.address_size 64\n.shared .align 16 .b8 s[64]; .global .align 16 .b8 g[64];\n\
          .visible .entry k(.param .u64 p)\n{{\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n\
-         .reg .b64 %d<9>;\n.reg .f32 %f<9>;\n{instruction};\nret;\n}}\n"
+         .reg .b64 %d<9>;\n.reg .f32 %f<9>; .reg .u32 %u<9>; .reg .f64 %e<9>;\n{instruction};\nret;\n}}\n"
     );
     let program = Program::load(&text, "k", None).unwrap_or_else(|e| panic!("{instruction}: {e}"));
     let unknown: Vec<_> = program.unknown().collect();
@@ -123,6 +123,31 @@ fn what_nobody_knows_is_refused_by_name() {
         ("fma.rn.foo.f32 %f1, %f1, %f1, %f1", "`.foo`"),
         ("tcgen05.wait::ld.sync.aligned.foo", "`.foo`"),
         ("tcgen05.fence::after_thread_syncs", "tcgen05"),
+        // Words that stand in their place.
+        ("div.f32.full %f1, %f2, %f3", "is missing"),
+        (
+            "clusterlaunchcontrol.try_cancel.mbarrier::complete_tx::bytes.async.b128 [%r1], [%r2]",
+            "`.async`",
+        ),
+        // Vectors are of one kind; mbarriers lie in shared memory; positions of bits are numbers of 8 bits.
+        ("ld.global.v2.f32 {%f1, %u1}, [%d2]", "elements of different types"),
+        ("st.global.v2.f32 [%d2], {%f1, 5}", "elements of different types"),
+        ("mov.b64 %d2, {%u1, %f1}", "elements of different types"),
+        ("mbarrier.expect_tx.relaxed.cta.b64 [g], 18", "not in shared memory"),
+        ("mbarrier.test_wait.b64 %p1, [g], %d2", "not in shared memory"),
+        ("cp.async.mbarrier.arrive.shared::cta.b64 [g]", "another state space"),
+        ("mapa.u64 %d1, g, %r2", "not in shared memory"),
+        ("getctarank.u64 %r1, g+4", "not in shared memory"),
+        ("bfi.b64 %d1, %d2, 21, -1, %r4", "-1 where 0 to 255 belong"),
+        ("bfe.u32 %r1, %r2, %r3, 300", "300 where 0 to 255 belong"),
+        ("mad.wide.u32 %e1, 14, %r3, %d3", "another type"),
+        ("mul.wide.u16 %f1, 14, %h3", "another type"),
+        ("set.equ.xor.bf16.bf16 %h1, %h2, %h2, 0", "a register belongs"),
+        ("cp.async.bulk.prefetch.L2.global [s], 16", "another state space"),
+        ("mapa.u32 %r1, %r2, %r3", "generic addresses of 32 bits are not executed"),
+        ("fence.proxy.alias.generic::fabric.acquire.sys", "the fabric proxy is not executed"),
+        ("st.async.sys.u16 [%d2], %h1", "not executed but as `.mmio`"),
+        ("cvt.u64.u64 %d1, %tid.x", "has 32 bits where 64 bits belong"),
         ("wgmma.fence.sync.aligned.foo", "`.foo`"),
     ];
     for (instruction, why) in cases {
@@ -136,6 +161,25 @@ fn what_nobody_knows_is_refused_by_name() {
 fn what_stands_in_the_text_is_taken() {
     let cases = [
         "add.sat.s32 %r3, %r3, 1",
+        // Words in another order, literals, and what stands instead of a register.
+        "lop3.b32.or %r1|%p1, %r2, %r3, %r4, 13, !%p2",
+        "lop3.and.b32 _|%p1, %r2, %r3, %r4, 13, 1",
+        "mbarrier.arrive_drop.b64.shared::cta.noComplete %d3, [%r8], %r4",
+        "cp.async.bulk.prefetch.global.L2 [%d2], %r2",
+        "div.ftz.approx.f32 %f1, %f2, %f3",
+        "div.full.ftz.f32 %f1, %f2, %f3",
+        "setp.equ.xor.f16x2 %p3, %r4, %r2, 1",
+        "setp.equ.xor.f16 %p3, %h4, %h2, 0",
+        "cvt.u16.u32 %h1, %tid.x",
+        "cvt.sat.u8.s16 %h1, %tid.x",
+        "cvt.u64.u32 %d1, %clock64",
+        "mapa.shared::cluster.u32 %r1, s+4, %r3",
+        "ld.L2::evict_normal.v4.cv.u64 {%d1, %d2, %d3, %d4}, [%d8]",
+        "st.cs.L2::evict_first.global.v8.b32 [%d8], {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}",
+        "st.mmio.release.sys.s32 [%d8], {%r1}",
+        "tcgen05.st.sync.aligned.16x256b.x1.unpack::16b.b32 [%r8], {%r1, 300, %r3, %r4}",
+        "ld.global.v2.f32 {%u1, %r1}, [%d2]",
+        "mov.b64 %d1, {%u1, %r2}",
         "ld.acquire.gpu.global.u32 %r3, [%d2]",
         "ld.relaxed.cluster.shared::cluster.v2.b32 {%r3, %r4}, [%r1]",
         "ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%r3, %r4, %r5, %r6}, [%d2]",

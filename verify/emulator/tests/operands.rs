@@ -84,6 +84,38 @@ fn addresses_may_be_32_bits_wide_where_their_window_is() {
 }
 
 #[test]
+fn special_registers_are_converted() {
+    gives("", "mov.u32 %r1, 7; cvt.u16.u32 %h1, %ntid.x; cvt.u32.u16 %r1, %h1;", 1);
+    gives("", "cvt.u64.u32 %d1, %ntid.x; cvt.u32.u64 %r1, %d1;", 1);
+    gives("", "cvt.u32.u16 %r1, %nctaid.y;", 1);
+    gives("", "cvt.s32.s8 %r1, %lanemask_eq;", 1);
+    gives("", "cvt.sat.u8.s16 %r1, %lanemask_ge;", 0);
+}
+
+/// The result, and whether it is not zero together with a predicate.
+#[test]
+fn logic_of_three_gives_a_predicate() {
+    let of = |how: &str, q: &str, value: u32, more: &str| {
+        format!(
+            "mov.u32 %r2, {value}; setp.eq.u32 %p2, %r2, %r2; lop3.{how}.b32 %r1|%p1, %r2, 12, 0, 0xC0, {q}; {more}"
+        )
+    };
+    let chosen = "selp.b32 %r1, 100, 200, %p1;";
+    gives("", &of("or", "%p2", 10, ""), 8);
+    gives("", &of("or", "!%p2", 10, chosen), 100);
+    gives("", &of("or", "!%p2", 3, chosen), 200);
+    gives("", &of("or", "%p2", 3, chosen), 100);
+    gives("", &of("and", "%p2", 10, chosen), 100);
+    gives("", &of("and", "!%p2", 10, chosen), 200);
+    gives("", &of("and", "1", 3, chosen), 200);
+    gives(
+        "",
+        "mov.u32 %r2, 6; lop3.b32.and _|%p1, %r2, 4, 0, 0xC0, 1; selp.b32 %r1, 1, 2, %p1;",
+        1,
+    );
+}
+
+#[test]
 fn uniform_loads_have_vectors() {
     gives("", "ldu.global.u32 %r1, [%a0+4];", 9);
     gives("", "ldu.global.v2.u32 {%r1, %r2}, [%a0]; add.u32 %r1, %r1, %r2;", 16);

@@ -8,6 +8,29 @@ use crate::value::{self, Float, Rounding, Word};
 use crate::warp::{Path, Warp};
 use crate::world::World;
 
+impl World<'_> {
+    pub(crate) fn logic_with_predicate(
+        &self,
+        warp: &mut Warp,
+        path: &Path,
+        mask: u32,
+        op: &Lop3With,
+    ) {
+        let frame = path.frame;
+        let [a, b, c] = self.fetch32_all(warp, &frame, op.words);
+        let q = self.fetch_pred(warp, &frame, op.q);
+        let word = each(|i| u32::apply(IntFn::Lop3(op.table), a[i], b[i], c[i]));
+        let set = (0..LANES).fold(0, |bits, i| bits | u32::from(word[i] != 0) << i);
+        let bits = match op.combine {
+            BoolFn::And => set & q,
+            BoolFn::Or => set | q,
+            BoolFn::Xor => set ^ q,
+        };
+        warp.regs.put32(&frame, op.d, mask, &word);
+        warp.regs.put_pred(&frame, op.p, mask, bits);
+    }
+}
+
 /// Runs the closure for every lane; a loop that the compiler turns into vector instructions.
 #[inline(always)]
 fn each<T>(f: impl Fn(usize) -> T) -> [T; LANES] {

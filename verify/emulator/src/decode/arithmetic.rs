@@ -21,6 +21,21 @@ impl Decoder<'_> {
         }
         let ty = mods.ty()?;
         let b = bits(ty);
+        if let ("lop3", [Operand::Pair(d, p), x, y, z, Operand::Int(table), q]) = (opcode, o) {
+            let combine = match (mods.has("and"), mods.has("or")) {
+                (true, false) => BoolFn::And,
+                (false, true) => BoolFn::Or,
+                _ => return Err("`.and` or `.or`".into()),
+            };
+            return Ok(Op::Lop3With(Box::new(Lop3With {
+                table: *table as u8,
+                combine,
+                d: self.dst(d)?,
+                p: self.dst(p)?,
+                words: [self.src(x, 32)?, self.src(y, 32)?, self.src(z, 32)?],
+                q: self.src(q, 1)?,
+            })));
+        }
         let (d, rest) = o.split_first().ok_or("operands")?;
         let d = self.dst(d)?;
         if let Scalar::Float(float) = ty {

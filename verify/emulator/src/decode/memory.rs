@@ -130,13 +130,15 @@ impl Decoder<'_> {
 
     fn proxy_fence(mods: &Mods) -> Result<FenceOp> {
         let proxy = mods.find(|m| {
-            let fabric = ["generic::fabric", "fabric::generic", "fabric::fabric"];
             let proxies = ["alias", "async", "async::generic", "tensormap::generic"];
-            proxies.into_iter().chain(fabric).find(|proxy| *proxy == m)
+            proxies.into_iter().find(|proxy| *proxy == m)
         });
-        let proxy = proxy.ok_or("no proxy")?;
+        let fabric = mods.each(|m| m.contains("fabric").then_some(m));
+        let proxy = fabric.first().copied().or(proxy).ok_or("no proxy")?;
         if proxy.contains("fabric") {
-            mods.idle(&["alias"]);
+            return Err(
+                "the fabric proxy is not executed: nothing accesses memory through it".into()
+            );
         }
         let direction = mods.order(&[Order::Acquire, Order::Release])?;
         if proxy.contains("::") && direction == Order::Weak {

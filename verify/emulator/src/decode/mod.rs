@@ -102,7 +102,7 @@ pub(crate) fn function<'m>(
         shared: Vec::new(),
         callees: Vec::new(),
         touched: Vec::new(),
-        undefined: if entry { defined::of(body) } else { None },
+        undefined: None,
         indirect: false,
     };
     let slots = body
@@ -203,7 +203,9 @@ pub(crate) fn function<'m>(
     if d.func.code.iter().any(lends) {
         d.func.touched = d.touched();
     }
-    d.func
+    let Decoder { mut func, locals, .. } = d;
+    func.undefined = Some(defined::of(function, body, &func, &locals));
+    func
 }
 
 /// The operands with whole vector registers taken apart; none if there are none.

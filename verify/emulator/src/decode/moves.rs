@@ -19,6 +19,9 @@ impl Decoder<'_> {
         if matches!(opcode, "cvta" | "isspacep" | "mapa" | "getctarank") {
             mods.word();
         }
+        if matches!(opcode, "mapa" | "getctarank") && mods.has("u32") && space().is_none() {
+            return Err("generic addresses of 32 bits are not executed".into());
+        }
         match (opcode, o) {
             ("mov", [Operand::Vector(to), Operand::Vector(from)]) if to.len() == from.len() => {
                 let width = bits(mods.ty()?);

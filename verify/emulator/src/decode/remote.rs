@@ -11,6 +11,11 @@ impl Decoder<'_> {
             // A strong access to another device's registers; there is none here.
             return self.memory(opcode, mods, o);
         }
+        if let ("st" | "red", [_, _]) = (opcode, o)
+            && mods.has("async")
+        {
+            return Err("without an mbarrier it is not executed but as `.mmio`".into());
+        }
         mods.idle(&[
             "weak",
             "relaxed",

@@ -219,6 +219,16 @@ pub(crate) enum CallTarget {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Lop3With {
+    pub table: u8,
+    pub combine: BoolFn,
+    pub d: Dst,
+    pub p: Dst,
+    pub words: [Src; 3],
+    pub q: Src,
+}
+
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
     Int {
         f: IntFn,
@@ -384,6 +394,8 @@ pub(crate) enum Op {
         b: Src,
         c: Src,
     },
+    /// `lop3` with `.and` or `.or`: of three words, and whether the result, combined with a predicate, is not zero.
+    Lop3With(Box<Lop3With>),
     /// Two comparisons of halves, each into a half that is `one` where it holds.
     SetPair {
         cmp: Compare,
@@ -568,7 +580,7 @@ pub(crate) struct Func {
     /// With `wgmma` or `tcgen05.ld` inside: the 32-bit registers that each instruction uses, and
     /// whether it writes them. Empty without.
     pub touched: Vec<Box<[(u32, bool)]>>,
-    /// Of a kernel in which a register may be used that nothing has written: what to watch.
+    /// Where something may be used that nothing has written: what to watch.
     pub undefined: Option<Box<crate::undefined::Undefined>>,
     /// An indirect call: any function may be reached.
     pub indirect: bool,

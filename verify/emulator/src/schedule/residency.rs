@@ -122,10 +122,8 @@ impl Grid<'_> {
             warp.fills.clear();
             warp.ready = true;
             let func = &self.world.program.functions[self.entry as usize];
-            let suspects = func.undefined.iter().flat_map(|undefined| &undefined.suspects);
-            let watched = self.world.detect.is_some();
-            warp.undefined =
-                suspects.filter(|_| watched).map(|register| (*register, live)).collect();
+            let undefined = func.undefined.as_deref().filter(|_| self.world.detect.is_some());
+            warp.undefined.begin(self.entry, undefined, live);
             self.world.local += warp.reserve(&frame, func);
             warp.local.fill(FRESH);
             self.warps[w as usize] = warp;

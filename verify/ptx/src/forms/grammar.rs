@@ -16,6 +16,7 @@
 //! | `=T` `T` | a register that is written; a source |
 //! | `[]` `[S]` `[S2]` | an address; of the state space in the mnemonic; of the second one |
 //! | `[N]` `[P]` | the same, and registers may have 32 bits; an argument or result of a call |
+//! | `[M]` | of an mbarrier: as `[S]`, and without a state space of a shared variable |
 //! | `[g]` `[s]` `[t]` | an address of global memory; of shared memory; of tensor memory, in 32 bits |
 //! | `[D]` `[5]` | an address with as many coordinates as dimensions; with five |
 //! | `#` | an integer literal |
@@ -26,7 +27,7 @@
 //! | `*` | whatever its decoder takes |
 //!
 //! Behind them stand `+` (registers may be wider), `!` (no literal), `~` (a predicate may be negated), `_` (the result may
-//! be dropped), `&` (or the address of a variable), `%` (or a special register), `?` (it may be missing), and at last what a
+//! be dropped), `&` (or the address of a variable), `$` (of a shared one), `%` (or a special register), `?` (it may be missing), and at last what a
 //! literal may be: `@0..15`, `@0..256/16` (in steps), `@4,8,16`.
 
 use std::collections::{HashMap, HashSet};
@@ -64,6 +65,8 @@ pub(super) struct Pattern {
     pub negatable: bool,
     pub dropped: bool,
     pub symbol: bool,
+    /// Of a symbol: it has to be in shared memory.
+    pub shared: bool,
     pub special: bool,
     pub optional: bool,
     /// What a literal may be.
@@ -113,6 +116,7 @@ pub(super) enum Coordinates {
     InSpace,
     InSecondSpace,
     InSpaceOrNarrow,
+    OfBarrier,
     OfCall,
     OfGlobal,
     OfShared,
@@ -271,7 +275,7 @@ fn pattern(text: &'static str) -> Result<Pattern, String> {
         Some((rest, set)) => (rest, literals(set, number)?),
         None => (rest, Literals::All),
     };
-    let end = rest.find(|c| "+!~?_&%".contains(c)).unwrap_or(rest.len());
+    let end = rest.find(|c| "+!~?_&$%".contains(c)).unwrap_or(rest.len());
     let (core, flags) = rest.split_at(end);
     let (core, second) = match core.split_once('|') {
         Some((first, second)) => (first, Some((value(second), !flags.contains('?')))),
@@ -285,6 +289,7 @@ fn pattern(text: &'static str) -> Result<Pattern, String> {
         "[]" => Base::Address(Coordinates::None),
         "[S]" => Base::Address(Coordinates::InSpace),
         "[S2]" => Base::Address(Coordinates::InSecondSpace),
+        "[M]" => Base::Address(Coordinates::OfBarrier),
         "[N]" => Base::Address(Coordinates::InSpaceOrNarrow),
         "[P]" => Base::Address(Coordinates::OfCall),
         "[g]" => Base::Address(Coordinates::OfGlobal),
@@ -308,7 +313,8 @@ fn pattern(text: &'static str) -> Result<Pattern, String> {
         register_only: flags.contains('!'),
         negatable: flags.contains('~'),
         dropped: flags.contains('_'),
-        symbol: flags.contains('&'),
+        symbol: flags.contains(['&', '$']),
+        shared: flags.contains('$'),
         special: flags.contains('%'),
         // Behind two destinations, it means the second one.
         optional: flags.contains('?') && second.is_none(),

@@ -146,12 +146,42 @@ impl Place<'_> {
                 if !parts.is_empty() && parts.iter().all(|part| *part == Operand::Sink) {
                     return Err("at least one element that is not `_` belongs".into());
                 }
+                let is_literal = |part: &Operand| {
+                    matches!(part, Operand::Int(_) | Operand::F32(_) | Operand::F64(_))
+                };
+                if matches!(count, Count::OfShape) && parts.iter().all(is_literal) {
+                    return Err("at least one register belongs".into());
+                }
                 let mut width = None;
+                let mut float = None;
+                // With an untyped register among them, all count as untyped.
+                let untyped = parts.iter().any(|part| match part {
+                    Operand::Register(id) | Operand::Component(id, _) => {
+                        self.body.registers[id.0 as usize].ty.kind == TypeKind::Bits
+                    }
+                    _ => false,
+                });
+                let value = match (untyped, kind(self.ty(value))) {
+                    (true, (Kind::Integer | Kind::Float | Kind::Half, 16)) => Value::Named("b16"),
+                    (true, (Kind::Integer | Kind::Float, 32)) => Value::Named("b32"),
+                    (true, (Kind::Integer | Kind::Float, 64)) => Value::Named("b64"),
+                    (true, (Kind::Packed, 16)) => Value::Named("b16"),
+                    (true, (Kind::Packed, 32)) => Value::Named("b32"),
+                    _ => value,
+                };
                 for part in parts {
+                    // Untyped registers go with all others, and numbers with numbers of their kind.
+                    match (float, self.is_float(part)) {
+                        (Some(first), Some(this)) if first != this => {
+                            return Err("elements of different types".into());
+                        }
+                        (None, this) => float = this,
+                        _ => {}
+                    }
                     if *part == Operand::Sink && pattern.written {
                         continue;
                     }
-                    // The first register says what the others are: they have its width, and may be of another kind.
+                    // The first register says how wide the others are.
                     if let Operand::Register(id) = part
                         && whole(id) > 1
                     {
@@ -193,6 +223,22 @@ impl Place<'_> {
                 self.value(pattern, value, operand)
             }
             _ => wrong(1),
+        }
+    }
+
+    /// Whether an element is a floating-point number or an integer; none if it may be both.
+    fn is_float(&self, operand: &Operand) -> Option<bool> {
+        match operand {
+            Operand::Register(id) | Operand::Component(id, _) => {
+                match self.body.registers[id.0 as usize].ty.kind {
+                    TypeKind::Float => Some(true),
+                    TypeKind::Unsigned | TypeKind::Signed => Some(false),
+                    _ => None,
+                }
+            }
+            Operand::Int(_) => Some(false),
+            Operand::F32(_) | Operand::F64(_) => Some(true),
+            _ => None,
         }
     }
 
@@ -257,6 +303,9 @@ impl Place<'_> {
             {
                 // The address of a variable, in the window of its space.
                 match (self.bound.space, self.space(symbol)) {
+                    (_, Some(of)) if pattern.shared && of != Space::Shared => {
+                        Err("a variable that is not in shared memory".into())
+                    }
                     (Some(named), Some(of)) if !windows(named).contains(&of) => {
                         Err("a variable of another state space".into())
                     }
@@ -264,6 +313,14 @@ impl Place<'_> {
                         Err("64 bits belong where the address of a global variable stands".into())
                     }
                     _ => Ok(()),
+                }
+            }
+            // Conversions take those that are wider, as they do registers.
+            Operand::Special(name) if pattern.special && pattern.wider => {
+                let has = width_of_special(name);
+                match bits > has && **name != *"%gridid" {
+                    true => Err(format!("`{name}` has {has} bits where {bits} bits belong")),
+                    false => special(name, Kind::Integer, has),
                 }
             }
             Operand::Special(name) if pattern.special => special(name, kind, bits),
@@ -335,7 +392,9 @@ impl Place<'_> {
             _ => return Err("an address with coordinates".into()),
         }
         let space = match coordinates {
-            Coordinates::InSpace | Coordinates::InSpaceOrNarrow => Some(self.bound.space),
+            Coordinates::InSpace | Coordinates::InSpaceOrNarrow | Coordinates::OfBarrier => {
+                Some(self.bound.space)
+            }
             Coordinates::InSecondSpace => Some(self.bound.second_space),
             Coordinates::OfGlobal => Some(Some("global")),
             Coordinates::OfShared => Some(Some("shared")),
@@ -380,6 +439,11 @@ impl Place<'_> {
                 Err("a register belongs where an address of tensor memory stands".into())
             }
             tree::Base::Symbol(symbol) => match (space, self.space(symbol)) {
+                (Some(None), Some(of)) if matches!(coordinates, Coordinates::OfBarrier) => match of
+                {
+                    Space::Shared => Ok(()),
+                    _ => Err("a variable that is not in shared memory".into()),
+                },
                 (Some(None), Some(of)) => {
                     match [Space::Global, Space::Shared, Space::Local].contains(&of) {
                         true => Ok(()),
@@ -421,6 +485,15 @@ fn count(found: usize, least: usize, most: usize) -> String {
     format!("{found} where {wanted} belong")
 }
 
+fn width_of_special(name: &str) -> u32 {
+    match name.split('.').next().unwrap_or_default() {
+        "%clock64" | "%globaltimer" | "%current_graph_exec" => 64,
+        "%is_explicit_cluster" => 1,
+        base if base.ends_with("_64") => 64,
+        _ => 32,
+    }
+}
+
 /// Whether a special register may be moved into something of this type.
 fn special(name: &str, kind: Kind, bits: u32) -> Result {
     let (base, part) = name.split_once('.').unwrap_or((name, ""));
@@ -436,12 +509,7 @@ fn special(name: &str, kind: Kind, bits: u32) -> Result {
     if numbered("%pm", 7) || numbered("%envreg", 31) {
         return Err(format!("there is no `{name}`"));
     }
-    let wanted = match base {
-        "%clock64" | "%globaltimer" | "%current_graph_exec" => 64,
-        "%is_explicit_cluster" => 1,
-        _ if base.ends_with("_64") => 64,
-        _ => 32,
-    };
+    let wanted = width_of_special(name);
     let narrower = bits == 16 && wanted == 32 || base == "%gridid" && bits >= 16;
     match kind {
         Kind::Predicate if wanted == 1 => Ok(()),
