@@ -95,6 +95,7 @@ pub mod index;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
 pub mod layout;
+pub mod math;
 pub mod mnemonics;
 pub mod multicast;
 pub mod pair;
@@ -141,6 +142,7 @@ pub mod prelude {
     pub use crate::float::{bf16, f16};
     pub use crate::global::{GlobalPtr, ReadOnly, TensorMap};
     pub use crate::layout::NoShared;
+    pub use crate::math::{Approx, Math};
     pub use crate::same::same;
     pub use crate::scope::{Cluster, Gpu, Sys};
     pub use crate::stages::{ByBulk, ByMma, ByThreads, ByWgmma, Stages};
