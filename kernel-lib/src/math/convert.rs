@@ -2,7 +2,6 @@
 //!
 //! `as` truncates and saturates (`cvt.rzi`), as Rust does everywhere.
 
-
 mod sealed {
     pub trait Sealed {}
 }

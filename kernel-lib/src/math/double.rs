@@ -42,7 +42,8 @@ fn exp(x: f64) -> f64 {
 
 #[inline(always)]
 fn ln(x: f64) -> f64 {
-    let (y, below) = if x < f64::MIN_POSITIVE { (x * 18_014_398_509_481_984.0, -54.0) } else { (x, 0.0) };
+    let (y, below) =
+        if x < f64::MIN_POSITIVE { (x * 18_014_398_509_481_984.0, -54.0) } else { (x, 0.0) };
     let bits = y.to_bits() as i64;
     // 1⁄√2: what is above it has the next exponent.
     let exponent = (bits - 0x3fe6_a09e_667f_3bcd) & 0xfff0_0000_0000_0000_u64 as i64;
@@ -76,10 +77,11 @@ fn tanh(x: f64) -> f64 {
     // (e²ᵃ − 1) ⁄ (e²ᵃ + 1); near zero the difference is a series of its own.
     let a = x.abs();
     let t = 2.0 * a;
-    let near = t * polynomial!(
-        t; 1.0, 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0, 1.0 / 40_320.0, 1.0 / 362_880.0,
-        1.0 / 3_628_800.0, 1.0 / 39_916_800.0, 1.0 / 479_001_600.0, 1.0 / 6_227_020_800.0, 1.0 / 87_178_291_200.0
-    );
+    let near = t
+        * polynomial!(
+            t; 1.0, 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0, 1.0 / 40_320.0, 1.0 / 362_880.0,
+            1.0 / 3_628_800.0, 1.0 / 39_916_800.0, 1.0 / 479_001_600.0, 1.0 / 6_227_020_800.0, 1.0 / 87_178_291_200.0
+        );
     let near = near / (near + 2.0);
     let far = 1.0 - 2.0 / (exp(t) + 1.0);
     f64::copysign(if a < 0.2 { near } else { far }, x)
@@ -120,11 +122,23 @@ impl Math for f64 {
     }
     #[inline(always)]
     fn min_nan(self, other: Self) -> Self {
-        if self.is_nan() { self } else if other.is_nan() { other } else { Math::min(self, other) }
+        if self.is_nan() {
+            self
+        } else if other.is_nan() {
+            other
+        } else {
+            Math::min(self, other)
+        }
     }
     #[inline(always)]
     fn max_nan(self, other: Self) -> Self {
-        if self.is_nan() { self } else if other.is_nan() { other } else { Math::max(self, other) }
+        if self.is_nan() {
+            self
+        } else if other.is_nan() {
+            other
+        } else {
+            Math::max(self, other)
+        }
     }
     #[inline(always)]
     fn saturate(self) -> Self {

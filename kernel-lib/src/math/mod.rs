@@ -32,7 +32,6 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-
 /// One instruction of arithmetic: its text on the device, and on the host an expression of the same value.
 macro_rules! instruction {
     ($text:expr, ($($class:ident $arg:expr),+) -> $out:ident $ty:ty, $host:expr) => {{

@@ -137,7 +137,8 @@ fn reduce_far(x: f32) -> (f32, u32) {
     let quadrant = (product.wrapping_add(1 << 125) >> 126) as u32;
     let fraction = (product.wrapping_sub((quadrant as u128) << 126) as i128 >> 62) as i64;
     // In quadrants times 2⁶⁴; a conversion and a product in double precision lose nothing that counts.
-    let r = (fraction as f64 * (core::f64::consts::FRAC_PI_2 / 18_446_744_073_709_551_616.0)) as f32;
+    let r =
+        (fraction as f64 * (core::f64::consts::FRAC_PI_2 / 18_446_744_073_709_551_616.0)) as f32;
     let (r, quadrant) = if x < 0.0 { (-r, quadrant.wrapping_neg()) } else { (r, quadrant) };
     (if x.abs() < f32::INFINITY { r } else { f32::NAN }, quadrant)
 }
@@ -228,7 +229,8 @@ fn log2_parts(x: f32) -> (f32, f32) {
     let s = f / d;
     let s_low = fma(-s, d_low, fma(-s, d, f)) / d;
     let z = s * s;
-    let q = z * polynomial!(z; 0.333_333_34, 0.2, 0.142_857_15, 0.111_111_11, 0.090_909_09, 0.076_923_08);
+    let q = z
+        * polynomial!(z; 0.333_333_34, 0.2, 0.142_857_15, 0.111_111_11, 0.090_909_09, 0.076_923_08);
     let low = fma(s, q, s_low);
     let sum = s + low;
     let low = low - (sum - s);
@@ -254,7 +256,8 @@ pub(super) fn powf(x: f32, y: f32) -> f32 {
     let integer = Math::trunc(y) == y;
     let odd = integer && y.abs() < 16_777_216.0 && y as i32 & 1 == 1;
     let of_large = if (x.abs() > 1.0) == (y > 0.0) { f32::INFINITY } else { 0.0 };
-    let magnitude = if x == 0.0 || x.is_infinite() || y.is_infinite() { of_large } else { magnitude };
+    let magnitude =
+        if x == 0.0 || x.is_infinite() || y.is_infinite() { of_large } else { magnitude };
     let magnitude = if x == -1.0 && y.is_infinite() { 1.0 } else { magnitude };
     let signed = if odd && x.is_sign_negative() { -magnitude } else { magnitude };
     let signed = if x < 0.0 && x > f32::NEG_INFINITY && !integer { f32::NAN } else { signed };

@@ -34,8 +34,13 @@ fn emulator() -> (Device, Module) {
         declared: None,
     };
     let kernels: Vec<KernelInfo> = kernels::NAMES.iter().map(kernel).collect();
-    let binary =
-        Binary { arch: "sm_90a", ptx: &built().1, lines: "", cubin: None, kernels: Vec::leak(kernels) };
+    let binary = Binary {
+        arch: "sm_90a",
+        ptx: &built().1,
+        lines: "",
+        cubin: None,
+        kernels: Vec::leak(kernels),
+    };
     // An image is part of a program, and lives as long.
     let binaries: &'static [Binary] = Box::leak(Box::new([binary]));
     let device = Device::emulator(EmulatorOptions::default());
@@ -45,13 +50,37 @@ fn emulator() -> (Device, Module) {
 
 /// Bits that a function is tried with: a spread of all, and where things begin and end.
 fn samples() -> Vec<u32> {
-    let mut samples: Vec<u32> = (0..1u64 << 32).step_by(1 << 18).map(|bits| bits as u32 ^ 0x155).collect();
-    for special in [0.0, 1.0, 0.5, 2.0, 0.6, 0.92, 4.0, 88.722, 104.0, 127.9, 150.0, 32768.0, f32::MAX, f32::INFINITY] {
+    let mut samples: Vec<u32> =
+        (0..1u64 << 32).step_by(1 << 18).map(|bits| bits as u32 ^ 0x155).collect();
+    for special in [
+        0.0,
+        1.0,
+        0.5,
+        2.0,
+        0.6,
+        0.92,
+        4.0,
+        88.722,
+        104.0,
+        127.9,
+        150.0,
+        32768.0,
+        f32::MAX,
+        f32::INFINITY,
+    ] {
         for bits in [f32::to_bits(special), f32::to_bits(-special)] {
             samples.extend([bits.wrapping_sub(1), bits, bits.wrapping_add(1)]);
         }
     }
-    samples.extend([1, 0x8000_0001, 0x007f_ffff, 0x0080_0000, 0x7fc0_0000, 0xffc0_1234, 0x7f80_0001]);
+    samples.extend([
+        1,
+        0x8000_0001,
+        0x007f_ffff,
+        0x0080_0000,
+        0x7fc0_0000,
+        0xffc0_1234,
+        0x7f80_0001,
+    ]);
     // Pairs of f16 and bf16 that are subnormal, infinite and halves of NaN.
     samples.extend([0x0001_03ff, 0x7c00_fc00, 0x7e00_3c00, 0x8001_807f, 0xff80_7f80, 0x7fc0_3f80]);
     samples
@@ -83,9 +112,13 @@ impl Argument for u64 {
 }
 impl Argument for f64 {
     fn all() -> Vec<Self> {
-        let spread = (0..1u64 << 14).map(|i| f64::from_bits(i << 50 | i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 14));
+        let spread = (0..1u64 << 14)
+            .map(|i| f64::from_bits(i << 50 | i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 14));
         let small = (-4000..4000).map(|i| f64::from(i) / 5.3);
-        spread.chain(small).chain([0.0, -0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 709.8, -745.2]).collect()
+        spread
+            .chain(small)
+            .chain([0.0, -0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 709.8, -745.2])
+            .collect()
     }
 }
 
@@ -181,6 +214,9 @@ fn products_and_sums_stay_apart() {
     };
     // Without a rounding in its name ptxas may make one of two.
     let apart = of("of_apart");
-    assert!(apart.contains("mul.rn.f32") && apart.contains("add.rn.f32") && !apart.contains("fma."), "{apart}");
+    assert!(
+        apart.contains("mul.rn.f32") && apart.contains("add.rn.f32") && !apart.contains("fma."),
+        "{apart}"
+    );
     assert!(of("of_mul_add").contains("fma.rn.f32"));
 }

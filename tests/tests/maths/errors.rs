@@ -59,7 +59,11 @@ struct Function {
 /// With the instructions for `fma` that the processor has, since there are many arguments; the values are the same.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn sweep_fast(range: std::ops::Range<u64>, step: usize, value: impl Fn(f32) -> (f64, f64)) -> Worst {
+fn sweep_fast(
+    range: std::ops::Range<u64>,
+    step: usize,
+    value: impl Fn(f32) -> (f64, f64),
+) -> Worst {
     sweep(range, step, value)
 }
 
@@ -68,7 +72,8 @@ fn sweep(range: std::ops::Range<u64>, step: usize, value: impl Fn(f32) -> (f64, 
     range.step_by(step).fold(Worst::default(), |worst, bits| {
         let x = f32::from_bits(bits as u32);
         let (computed, exact) = value(x);
-        let worst = worst.of(distance(computed, exact, 24, -149, f64::from(f32::MAX)), f64::from(x));
+        let worst =
+            worst.of(distance(computed, exact, 24, -149, f64::from(f32::MAX)), f64::from(x));
         let absolute = if exact.abs() <= 1.0 { (computed - exact).abs() } else { 0.0 };
         Worst { absolute: worst.absolute.max(absolute), ..worst }
     })
@@ -175,7 +180,8 @@ fn worst_of_double(
     })
 }
 
-type Double = (&'static str, std::ops::Range<f64>, bool, fn(f64) -> f64, fn(f64) -> dashu_float::FBig);
+type Double =
+    (&'static str, std::ops::Range<f64>, bool, fn(f64) -> f64, fn(f64) -> dashu_float::FBig);
 
 /// Sampled functions of `f64`.
 const DOUBLES: &[Double] = &[
@@ -216,25 +222,44 @@ fn errors_are_those_of_the_page() {
 
     if is_long() {
         let mut page = String::from(HEAD);
-        page += "| function | `f32` | at | absolute | `f16` | `bf16` |\n|---|---|---|---|---|---|\n";
+        page +=
+            "| function | `f32` | at | absolute | `f16` | `bf16` |\n|---|---|---|---|---|---|\n";
         for (name, [single, f16, bf16]) in &rows {
             let _ = writeln!(
                 page,
                 "| `{name}` | {} | {:e} | 2^{:.2} | {} | {} |",
-                shown(single.ulps), single.at, single.absolute.log2(), shown(f16.ulps), shown(bf16.ulps)
+                shown(single.ulps),
+                single.at,
+                single.absolute.log2(),
+                shown(f16.ulps),
+                shown(bf16.ulps)
             );
         }
-        let _ = writeln!(page, "| `powf` (2²⁸ random pairs) | {} | {:e} | | | |", shown(powf.ulps), powf.at);
+        let _ = writeln!(
+            page,
+            "| `powf` (2²⁸ random pairs) | {} | {:e} | | | |",
+            shown(powf.ulps),
+            powf.at
+        );
         page += DOUBLE_HEAD;
         for (name, range, worst) in &doubles {
-            let _ = writeln!(page, "| `{name}` | {:e} to {:e} | {} |", range.start, range.end, shown(worst.ulps));
+            let _ = writeln!(
+                page,
+                "| `{name}` | {:e} to {:e} | {} |",
+                range.start,
+                range.end,
+                shown(worst.ulps)
+            );
         }
         page += TAIL;
         if std::env::var_os("BATON_BLESS").is_some() {
             fs::write(root().join(FILE), &page).expect("the page is written");
         }
         let present = fs::read_to_string(root().join(FILE)).unwrap_or_default();
-        assert!(present == page, "{FILE} says otherwise; BATON_LONG=1 BATON_BLESS=1 writes it\n{page}");
+        assert!(
+            present == page,
+            "{FILE} says otherwise; BATON_LONG=1 BATON_BLESS=1 writes it\n{page}"
+        );
         return;
     }
     // A sample is no worse than the whole, and f16 and bf16 are whole each time.
@@ -249,12 +274,20 @@ fn errors_are_those_of_the_page() {
     for (name, [single, f16, bf16]) in &rows {
         let cells = cells(name);
         assert!(single.ulps <= number(&cells[2]), "{name} in f32: {single:?}");
-        assert_eq!([shown(f16.ulps), shown(bf16.ulps)], [cells[5].clone(), cells[6].clone()], "{name}");
+        assert_eq!(
+            [shown(f16.ulps), shown(bf16.ulps)],
+            [cells[5].clone(), cells[6].clone()],
+            "{name}"
+        );
     }
     assert!(powf.ulps <= number(&cells("powf")[2]), "powf: {powf:?}");
     for (name, _, worst) in &doubles {
-        let row = page.lines().rfind(|line| line.starts_with(&format!("| `{name}` |"))).expect("a row");
-        assert!(worst.ulps <= number(row.split('|').nth(3).unwrap_or("").trim()), "{name} in f64: {worst:?}");
+        let row =
+            page.lines().rfind(|line| line.starts_with(&format!("| `{name}` |"))).expect("a row");
+        assert!(
+            worst.ulps <= number(row.split('|').nth(3).unwrap_or("").trim()),
+            "{name} in f64: {worst:?}"
+        );
     }
 }
 
