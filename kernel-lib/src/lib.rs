@@ -74,6 +74,22 @@
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
+/// Writes a loop over constants out, so that arrays stay in registers.
+///
+/// ```
+/// use baton::prelude::*;
+///
+/// const CHUNK: usize = 8;
+/// let values = [1.0f32; CHUNK];
+/// let mut sum = 0.0;
+/// baton::unroll! {
+///     for i in 0..CHUNK {
+///         sum = Math::mul_add(values[i], values[i], sum);
+///     }
+/// }
+/// assert_eq!(sum, 8.0);
+/// ```
+pub use baton_macros::unroll;
 pub use baton_macros::{kernel, shared};
 pub use print::{assert, print, println};
 

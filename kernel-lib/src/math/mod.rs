@@ -123,7 +123,7 @@ macro_rules! absent {
 
 /// Functions of floats, under the names that `std` has for them.
 ///
-/// Errors that say *ulp* are measured over all arguments of `f32` and stand in `docs/maths.md`; of `f16` and `bf16` every function is
+/// Errors that say *ulp* are measured and stand in `docs/maths.md`; of `f16` and `bf16` every function is
 /// that of `f32`, rounded.
 ///
 /// ```

@@ -9,7 +9,7 @@ macro_rules! maps {
     ($($name:ident: $from:ty => $to:ty = $f:expr;)*) => {
         $(
             /// Each element's value.
-            #[baton::kernel(threads = 128)]
+            #[baton::kernel(threads = 128, no_stack)]
             pub fn $name(cta: Cta<'_, NoShared, 128>, input: ReadOnly<$from>, output: GlobalPtr<$to>) -> Exit<'_> {
                 let f: fn($from) -> $to = $f;
                 for mut place in output.partition(&cta) {
