@@ -45,7 +45,24 @@ const STEMS: &[&str] = &[
     "cp.reduce.async.bulk.tensor",
     "cp.reduce.async.bulk",
     "createpolicy",
+    "cos.approx",
+    "cvt.sat",
+    "cvt.rni",
     "cvta",
+    "div.approx",
+    "dp2a",
+    "dp4a",
+    "ex2.approx",
+    "fma.rn",
+    "lg2.approx",
+    "max.NaN",
+    "min.NaN",
+    "rcp.approx",
+    "rsqrt.approx",
+    "sin.approx",
+    "sqrt.approx",
+    "sqrt.rn",
+    "tanh.approx",
     "discard",
     "elect.sync",
     "exit",
@@ -254,7 +271,7 @@ pub fn read(path: &Path) -> String {
 /// `self`, on a line of its own.
 pub fn silent_moves() -> Vec<String> {
     // Numbers and indices, which are copied.
-    const COPIED: &[&str] = &["crate::float", "crate::index"];
+    const COPIED: &[&str] = &["crate::float", "crate::index", "crate::math"];
     let mut silent = Vec::new();
     for (path, module) in modules() {
         if module.starts_with("crate::ptx") || COPIED.contains(&&*module) {
