@@ -91,8 +91,9 @@ fn sets_reduce_and_scan_in_the_order_of_their_threads() {
         let found = output.to_vec().expect("memory");
         for thread in 0..128 {
             let (lane, warp) = (thread % 32, &values[thread / 32 * 32..][..32]);
-            let chosen =
-                |values: &[u32]| values.iter().filter(|value| **value % 3 == 0).count() as u32;
+            let chosen = |values: &[u32]| {
+                values.iter().filter(|value| value.is_multiple_of(3)).count() as u32
+            };
             let expected = [
                 fold(warp),
                 fold(&warp[..=lane]),

@@ -133,7 +133,7 @@ pub trait Approx: sealed::Sealed + Copy {
         Self: From<f32> + Into<f32>,
     {
         let x: f32 = self.into();
-        let u = x * Math::mul_add(x * x, 0.035_677_407, 0.797_884_56);
+        let u = x * Math::mul_add(x * x, 0.035_677_407, 0.797_884_6);
         let half = 0.5 * x;
         Math::mul_add(u.tanh_approx(), half, half).into()
     }

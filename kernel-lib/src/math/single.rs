@@ -3,6 +3,9 @@
 //! Each reduces its argument so that a polynomial of a few terms is as good as the format, and puts the result together again.
 //! The polynomials interpolate at Chebyshev's points of the reduced interval, computed in exact rationals and rounded to `f32`.
 
+// More digits than the nearest number needs, and coefficients near constants that they are not.
+#![allow(clippy::excessive_precision, clippy::approx_constant)]
+
 use super::Math;
 
 #[inline(always)]

@@ -31,6 +31,8 @@ pub fn unrolled(
 }
 
 /// A loop whose end only the launch knows: the array is memory.
+// As a newcomer writes it.
+#[allow(clippy::needless_range_loop)]
 #[baton::kernel(threads = 32)]
 pub fn rolled(
     cta: Cta<'_, NoShared, 32>,
@@ -86,7 +88,7 @@ pub fn together(cta: Cta<'_, Smem, 128>, input: ReadOnly<u32>, output: GlobalPtr
     mine.put(0, cta.reduce(value, after));
     mine.put(1, cta.scan(value, after));
     mine.put(2, cta.scan_below(value, IDENTITY, after));
-    let (place, count) = cta.place(value % 3 == 0);
+    let (place, count) = cta.place(value.is_multiple_of(3));
     mine.put(3, place);
     mine.put(4, count);
     mine.put(5, cta.least(value));
