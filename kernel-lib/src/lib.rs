@@ -56,6 +56,7 @@
 //! # Where to look
 //! - [`path`]: what must stand between two accesses, the table of crossings, and which states of a region allow what.
 //! - [`mnemonics`]: from a PTX instruction to what issues it; [`cuda_names`]: from a name of CUDA C++ to ours.
+//! - [`math`]: functions of floats, and the hardware's approximations of them.
 //! - [`same`]: what decides about a collective is one value for its set, which the builder checks; how to say what it cannot see.
 //! - [`protocol`]: ready hand-overs between CTAs; [`cluster`], [`relay`]: those of a cluster; [`takeover`]: who does which tile.
 //!
