@@ -133,6 +133,96 @@ pub trait Collectives: Set {
         // SAFETY: all lanes of the warp are here, by the token (I1, I2).
         unsafe { warp::redux_sync_add(value, FULL) }
     }
+
+    /// The least over the lanes of the warp; of floats [`reduce`](Self::reduce).
+    ///
+    /// # PTX
+    /// `redux.sync.min`, PTX 7.0, sm_80 (ISA 9.7.13.13).
+    #[inline(always)]
+    fn least<T: Redux>(&mut self, value: T) -> T
+    where
+        Self: WholeWarps,
+    {
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2).
+        unsafe { warp::redux_sync_min(value, FULL) }
+    }
+
+    /// The greatest over the lanes of the warp; of floats [`reduce`](Self::reduce).
+    ///
+    /// # PTX
+    /// `redux.sync.max`, PTX 7.0, sm_80 (ISA 9.7.13.13).
+    #[inline(always)]
+    fn greatest<T: Redux>(&mut self, value: T) -> T
+    where
+        Self: WholeWarps,
+    {
+        // SAFETY: all lanes of the warp are here, by the token (I1, I2).
+        unsafe { warp::redux_sync_max(value, FULL) }
+    }
+
+    /// `f` over the values of all lanes of the warp, in their order; every lane gets it.
+    ///
+    /// `f` is associative; it need not commute. Each lane calls it five times, on values that may not be the warp's next ones: it should
+    /// have no effect but its result. Of floats the order of the sum is the same each time, so the bits are.
+    ///
+    /// # PTX
+    /// Five `shfl.sync.down.b32` and one `shfl.sync.idx.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
+    #[inline(always)]
+    fn reduce<T: Word32>(&mut self, mut value: T, f: impl Fn(T, T) -> T) -> T
+    where
+        Self: WholeWarps,
+    {
+        // The first lane of each group of 2, 4 … 32 has what the group gives; what others have is not used.
+        for by in [1, 2, 4, 8, 16] {
+            value = f(value, self.shfl_down(value, by));
+        }
+        self.shfl(value, 0)
+    }
+
+    /// `f` over the values of the lanes up to this one, in their order (an inclusive scan). `f` is associative; see [`reduce`](Self::reduce).
+    ///
+    /// # PTX
+    /// Five `shfl.sync.up.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
+    #[inline(always)]
+    fn scan<T: Word32>(&mut self, mut value: T, f: impl Fn(T, T) -> T) -> T
+    where
+        Self: WholeWarps,
+    {
+        for by in [1, 2, 4, 8, 16] {
+            let before = self.shfl_up(value, by);
+            if self.lane() >= by {
+                value = f(before, value);
+            }
+        }
+        value
+    }
+
+    /// As [`scan`](Self::scan), of the lanes below this one; `first` in lane 0 (an exclusive scan).
+    ///
+    /// # PTX
+    /// Six `shfl.sync.up.b32`, PTX 6.0, sm_30 (ISA 9.7.9.6).
+    #[inline(always)]
+    fn scan_below<T: Word32>(&mut self, value: T, first: T, f: impl Fn(T, T) -> T) -> T
+    where
+        Self: WholeWarps,
+    {
+        let whole = self.scan(value, f);
+        let below = self.shfl_up(whole, 1);
+        if self.lane() == 0 { first } else { below }
+    }
+
+    /// Compaction: how many lanes below this one vote `true`, which is this one's place among them, and how many of the warp do.
+    ///
+    /// # PTX
+    /// `vote.sync.ballot.b32`, PTX 6.0, sm_30 (ISA 9.7.13.11).
+    #[inline(always)]
+    fn place(&mut self, vote: bool) -> (u32, u32)
+    where
+        Self: WholeWarps,
+    {
+        let lanes = self.ballot(vote);
+        ((lanes & ((1 << self.lane()) - 1)).count_ones(), lanes.count_ones())
+    }
 }
 
 impl<S: Set> Collectives for S {}

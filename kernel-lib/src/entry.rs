@@ -148,7 +148,7 @@ macro_rules! __baton_kernel {
     (
         $(#[$attribute:meta])*
         $visibility:vis $name:ident = $body:item as $path:path;
-        threads $threads:literal, cluster $cluster:literal, min_ctas $min_ctas:literal;
+        threads $threads:literal, cluster $cluster:literal, min_ctas $min_ctas:literal $(, no_stack $no_stack:literal)?;
         launched $launched:ty;
         $($index:literal $received:ident $host:ident: $ty:ty;)*
     ) => {
@@ -196,7 +196,7 @@ macro_rules! __baton_kernel {
     (
         $(#[$attribute:meta])*
         $visibility:vis $name:ident = $body:item as $path:path;
-        threads $threads:literal, cluster $cluster:literal, min_ctas $min_ctas:literal;
+        threads $threads:literal, cluster $cluster:literal, min_ctas $min_ctas:literal $(, no_stack $no_stack:literal)?;
         launched $launched:ty;
         $($index:literal $received:ident $host:ident: $ty:ty;)*
     ) => {
@@ -210,7 +210,7 @@ macro_rules! __baton_kernel {
                     $crate::macro_support::core::arch::asm!(
                         $crate::macro_support::core::concat!(
                             "//@baton kernel ", $crate::macro_support::core::stringify!($name),
-                            " threads={},1,1 cluster={},{},{} min_ctas={} smem={}"
+                            " threads={},1,1 cluster={},{},{} min_ctas={} smem={} no_stack={}"
                         ),
                         $($crate::macro_support::core::concat!(
                             "//@baton param ", $crate::macro_support::core::stringify!($name), " ", $index,
@@ -222,6 +222,7 @@ macro_rules! __baton_kernel {
                         const $crate::macro_support::one_if_any($cluster),
                         const $min_ctas,
                         const $crate::macro_support::bytes::<$launched>(),
+                        const 0 $(+ $no_stack)?,
                         $(
                             const <$ty as $crate::global::ReceiveParam>::ALIGN,
                             const $crate::macro_support::signature::<$ty>($crate::macro_support::core::stringify!($host))[0],

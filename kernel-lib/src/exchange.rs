@@ -7,6 +7,7 @@
 
 use core::marker::PhantomData;
 
+use crate::collective::{Collectives as _, WholeWarps};
 use crate::dropped::{ExchangeRegion, Hand};
 use crate::layout::{Claimed, Field};
 use crate::path::{
@@ -15,11 +16,12 @@ use crate::path::{
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
+use crate::ptx::word::Word32;
 use crate::scope::Cta as CtaScope;
 use crate::sem::{Acquire, Relaxed, Release};
 use crate::shared_access::{check, read, write};
 use crate::tile::{Element, Elements, Linear, StageData};
-use crate::token::{Brand, Cta, Marks, SameSet, Set, StaysWithItsThreads};
+use crate::token::{Brand, Cta, Marks, SameSet, Set, StaysWithItsThreads, WARP};
 
 /// `N` elements of `T` that the threads of a CTA exchange: a field of a layout.
 pub struct Exchange<T, const N: usize>(PhantomData<T>);
@@ -213,6 +215,64 @@ impl<'k, Tag, T: Element, const N: usize, S: Set, State> Region<'k, Tag, T, N, S
         check(index < N as u32);
         // SAFETY: in range; the state says that every thread's writes were acquired and nobody writes (I13, I14, I15).
         unsafe { read(self.base.offset(<Linear<T, N>>::byte_offset(index))) }
+    }
+}
+
+impl<'k, Tag, T: Element + Word32, const N: usize, S: Set> Region<'k, Tag, T, N, S, Empty> {
+    /// `f` over one value of each thread, in their order; every thread gets it, and the region again.
+    ///
+    /// The warps reduce by shuffles, and exchange one value each. `f` is associative; see
+    /// [`Collectives::reduce`](crate::collective::Collectives::reduce). The region has an element for each thread.
+    ///
+    /// ```
+    /// # use baton::prelude::*;
+    /// # baton::shared! { struct Smem in smem { sums: Exchange<f32, 256> } }
+    /// #[baton::kernel(threads = 256, no_stack)]
+    /// fn norm(cta: Cta<'_, Smem, 256>, x: ReadOnly<f32>, y: GlobalPtr<f32>) -> Exit<'_> {
+    ///     let (mut cta, smem::Parts { sums, .. }) = cta.claim();
+    ///     let region = sums.open(&mut cta);
+    ///     let value = x.get(cta.rank() as u64);
+    ///     let (sum, region) = region.reduce(&mut cta, value * value, |a, b| a + b);
+    ///     let (most, region) = region.reduce(&mut cta, value, Math::max);
+    ///     baton::assert!(most * most <= sum);
+    ///     region.close(&mut cta);
+    ///     cta.join().exit(())
+    /// }
+    /// # fn main() {}
+    /// ```
+    #[inline(always)]
+    pub fn reduce<U>(
+        self, // A9: the region is written and read on the way; go on with the one that this returns
+        set: &mut U,
+        value: T,
+        f: impl Fn(T, T) -> T,
+    ) -> (T, Self)
+    where
+        U: SameSet<S> + WholeWarps,
+    {
+        const {
+            crate::require(
+                N == U::THREADS as usize,
+                "`reduce` exchanges one element for each thread: an `Exchange<T, N>` with N the threads of its set",
+            );
+        }
+        let of_warp = set.reduce(value, &f);
+        let full = self.fill(set, |_| of_warp).arrive(set).wait(set);
+        let mut all = full.get(0);
+        for warp in 1..U::THREADS / WARP {
+            all = f(all, full.get(WARP * warp));
+        }
+        (all, full.reopen(set))
+    }
+
+    /// Ends the use of a region that nobody has begun to fill again.
+    #[inline(always)]
+    pub fn close<U: SameSet<S>>(
+        self, // C3: nobody arrives again; leave the region behind its last wait
+        set: &mut U,
+    ) {
+        let _ = set;
+        self.hand.settle();
     }
 }
 

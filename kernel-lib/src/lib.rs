@@ -56,6 +56,7 @@
 //! # Where to look
 //! - [`path`]: what must stand between two accesses, the table of crossings, and which states of a region allow what.
 //! - [`mnemonics`]: from a PTX instruction to what issues it; [`cuda_names`]: from a name of CUDA C++ to ours.
+//! - [`math`]: functions of floats, and the hardware's approximations of them.
 //! - [`same`]: what decides about a collective is one value for its set, which the builder checks; how to say what it cannot see.
 //! - [`protocol`]: ready hand-overs between CTAs; [`cluster`], [`relay`]: those of a cluster; [`takeover`]: who does which tile.
 //!
@@ -74,6 +75,22 @@
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
+/// Writes a loop over constants out, so that arrays stay in registers.
+///
+/// ```
+/// use baton::prelude::*;
+///
+/// const CHUNK: usize = 8;
+/// let values = [1.0f32; CHUNK];
+/// let mut sum = 0.0;
+/// baton::unroll! {
+///     for i in 0..CHUNK {
+///         sum = Math::mul_add(values[i], values[i], sum);
+///     }
+/// }
+/// assert_eq!(sum, 8.0);
+/// ```
+pub use baton_macros::unroll;
 pub use baton_macros::{kernel, shared};
 pub use print::{assert, print, println};
 
@@ -95,6 +112,7 @@ pub mod index;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
 pub mod layout;
+pub mod math;
 pub mod mnemonics;
 pub mod multicast;
 pub mod pair;
@@ -141,6 +159,7 @@ pub mod prelude {
     pub use crate::float::{bf16, f16};
     pub use crate::global::{GlobalPtr, ReadOnly, TensorMap};
     pub use crate::layout::NoShared;
+    pub use crate::math::{Approx, Math};
     pub use crate::same::same;
     pub use crate::scope::{Cluster, Gpu, Sys};
     pub use crate::stages::{ByBulk, ByMma, ByThreads, ByWgmma, Stages};

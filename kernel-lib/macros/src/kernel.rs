@@ -68,6 +68,7 @@ fn entry(
     let Kernel { function, parameters, attributes, .. } = kernel;
     let (threads, cluster, min_ctas) =
         (&options.threads.0, &options.cluster.0, &options.min_ctas.0);
+    let no_stack = proc_macro2::Literal::u32_unsuffixed(options.no_stack.into());
     let indices = (0..parameters.len()).map(proc_macro2::Literal::usize_unsuffixed);
     let received =
         (0..parameters.len()).map(|i| format_ident!("received{i}", span = Span::mixed_site()));
@@ -78,7 +79,7 @@ fn entry(
         ::baton::__baton_kernel! {
             #(#attributes)*
             #visibility #name = #[allow(clippy::too_many_arguments)] #[inline(always)] #function as #path;
-            threads #threads, cluster #cluster, min_ctas #min_ctas;
+            threads #threads, cluster #cluster, min_ctas #min_ctas, no_stack #no_stack;
             launched #launched;
             #(#indices #received #names: #types;)*
         }

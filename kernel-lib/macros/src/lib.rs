@@ -5,6 +5,7 @@ use proc_macro::TokenStream;
 mod kernel;
 mod print;
 mod shared;
+mod unroll;
 
 /// Makes a kernel of a function.
 ///
@@ -19,6 +20,8 @@ mod shared;
 /// - `threads = N`: threads of a CTA, the same number as in the root token's type.
 /// - `cluster = N`: CTAs of a cluster along x.
 /// - `min_ctas = N`: CTAs that must fit on one multiprocessor (`.minnctapersm`).
+/// - `no_stack`: what the compiler keeps in local memory instead of registers, and what ptxas spills, is an error of the build; without it,
+///   a warning. Either names the line.
 /// - `instances(name = <T, …>, …)`: for a generic kernel, its entry points and their type arguments.
 ///
 /// The kernel's name (an instance's, of a generic kernel) is its symbol in the PTX: one for each crate, in ASCII, and none that the
@@ -63,4 +66,17 @@ pub fn println(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn print(input: TokenStream) -> TokenStream {
     print::expand(input.into(), false).into()
+}
+
+/// Writes a loop over constants out: `unroll! { for i in 0..32 { … } }`.
+///
+/// An array is kept in registers only where every index is a constant. Whether the compiler unrolls a loop is its own decision, by the size
+/// of the body; where it does not, the array goes to local memory, which the builder finds. In this macro the index is a constant in each
+/// copy, whatever the size.
+///
+/// The ends are literals, which give as many copies as there are numbers (up to 1024), or constants (also of const generics), for which
+/// the range has at most 128 numbers. `break` and `continue` would leave nothing, and are errors.
+#[proc_macro]
+pub fn unroll(input: TokenStream) -> TokenStream {
+    unroll::expand(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

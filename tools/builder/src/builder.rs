@@ -8,9 +8,9 @@ use std::str::FromStr;
 use baton_ptx::Module;
 
 use crate::cargo::{self, Cargo, Package};
-use crate::check::{Finding, Severity, check};
+use crate::check::{Finding, Severity, check, spilled};
 use crate::environment::Environment;
-use crate::post;
+use crate::post::{self, annotations};
 use crate::provision::cuda::Tool;
 use crate::provision::{Store, cuda, nvvm as libnvvm, rust_src};
 use crate::ptxas::{self, Outcome, Usage};
@@ -340,7 +340,7 @@ impl<'a> Builder<'a> {
                 _ => &compiled.text,
             };
             (self.progress)(&Progress::Checking { package: name, arch });
-            let finished = finish(ptx, &package, arch, &roots, self.faults)?;
+            let mut finished = finish(ptx, &package, arch, &roots, self.faults)?;
             for warning in &finished.warnings {
                 (self.progress)(&Progress::Warning(warning));
             }
@@ -349,7 +349,11 @@ impl<'a> Builder<'a> {
             let mut usage = None;
             if let Some(tool) = &assembler {
                 (self.progress)(&Progress::Assembling { package: name, arch });
-                usage = Some(files.assemble(&self.env, tool, &package, arch, &finished)?);
+                let before = finished.warnings.len();
+                usage = Some(files.assemble(&self.env, tool, &package, arch, &mut finished)?);
+                for warning in &finished.warnings[before..] {
+                    (self.progress)(&Progress::Warning(warning));
+                }
             } else {
                 files.remove_cubin()?;
             }
@@ -445,6 +449,8 @@ struct Finished {
     text: String,
     lines: baton_ptx::lines::LineTable,
     entries: Vec<Entry>,
+    /// What the kernels say of themselves.
+    kernels: Vec<annotations::Kernel>,
     warnings: Vec<Finding>,
 }
 
@@ -464,7 +470,11 @@ fn finish(
 ) -> Result<Finished, Error> {
     let wrong = |message| Error::Ptx { package: package.name.clone(), arch, message };
     let name = format!("{}.{arch}.ptx", package.library);
-    let processed = post::process(raw, &name, roots).map_err(wrong)?;
+    let mut processed = post::process(raw, &name, roots).map_err(wrong)?;
+    if faults == Faults::Collect {
+        // Slow is no fault.
+        processed.annotations.kernels.iter_mut().for_each(|kernel| kernel.no_stack = false);
+    }
     let module = Module::parse(&processed.text, &name)
         .map_err(|error| wrong(format!("after post-processing: {error}")))?;
     let findings = check(&module, &processed.lines, &processed.annotations, arch);
@@ -495,6 +505,7 @@ fn finish(
     };
     Ok(Finished {
         entries: entries.map(entry).collect(),
+        kernels: processed.annotations.kernels,
         text: processed.text,
         lines: processed.lines,
         warnings,
@@ -519,7 +530,7 @@ fn concerns(finding: &Finding, module: &Module, kernel: &baton_ptx::Function) ->
 }
 
 /// The functions that a kernel may reach by name.
-fn calls<'a>(module: &'a Module, kernel: &'a baton_ptx::Function) -> Vec<&'a str> {
+pub(crate) fn calls<'a>(module: &'a Module, kernel: &'a baton_ptx::Function) -> Vec<&'a str> {
     let mut found: Vec<&str> = vec![&kernel.name];
     let mut at = 0;
     while let Some(&name) = found.get(at) {
@@ -574,10 +585,20 @@ impl Files {
         tool: &Tool,
         package: &Package,
         arch: Arch,
-        finished: &Finished,
+        finished: &mut Finished,
     ) -> Result<std::collections::BTreeMap<String, Usage>, Error> {
         match ptxas::assemble(env, tool, arch, &self.ptx, &self.cubin, &finished.lines)? {
-            Outcome::Assembled(usage) => Ok(usage),
+            Outcome::Assembled(usage) => {
+                let of = |kernel: &annotations::Kernel| spilled(kernel, *usage.get(&kernel.name)?);
+                let (warnings, findings): (Vec<_>, Vec<_>) =
+                    (finished.kernels.iter().filter_map(of))
+                        .partition(|finding| finding.severity == Severity::Warning);
+                if !findings.is_empty() {
+                    return Err(Error::Checks { package: package.name.clone(), arch, findings });
+                }
+                finished.warnings.extend(warnings);
+                Ok(usage)
+            }
             Outcome::Refused(findings) => {
                 Err(Error::Assemble { package: package.name.clone(), arch, findings })
             }

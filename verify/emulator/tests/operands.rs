@@ -140,6 +140,12 @@ fn functions_of_two_halves() {
     gives("", "mov.b32 %r2, 0x40003F80; ex2.approx.ftz.bf16x2 %r1, %r2;", 0x4080_4000);
     gives("", "mov.b16 %h1, 0x4000; ex2.approx.f16 %h2, %h1; cvt.u32.u16 %r1, %h2;", 0x4400);
     gives("", "mov.b16 %h1, 0x3F80; ex2.approx.ftz.bf16 %h2, %h1; cvt.u32.u16 %r1, %h2;", 0x4000);
+    // 2⁻¹²⁸ and 2 to the power of a subnormal number: `.ftz` takes both for what is no subnormal.
+    gives("", "mov.b32 %r2, 0xC3008001; ex2.approx.ftz.bf16x2 %r1, %r2;", 0x0000_3F80);
+    gives("", "mov.b16 %h1, 0xC300; ex2.approx.ftz.bf16 %h2, %h1; cvt.u32.u16 %r1, %h2;", 0);
+    gives("", "mov.b32 %r2, 0x00018001; add.rn.ftz.f16x2 %r1, %r2, %r2;", 0x0000_8000);
+    gives("", "mov.b32 %r2, 0x00018001; add.rn.f16x2 %r1, %r2, %r2;", 0x0002_8002);
+    gives("", "mov.b16 %h1, 0x0001; add.rn.ftz.f16 %h2, %h1, %h1; cvt.u32.u16 %r1, %h2;", 0);
     // The hyperbolic tangent of zero and of a large number.
     gives("", "mov.b32 %r2, 0x64000000; tanh.approx.f16x2 %r1, %r2;", 0x3C00_0000);
     gives("", "mov.b32 %r2, 0xC4000000; tanh.approx.bf16x2 %r1, %r2;", 0xBF80_0000);

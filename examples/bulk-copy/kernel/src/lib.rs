@@ -33,7 +33,7 @@ baton::shared! {
 }
 
 /// `output = factor * input`, in matrices of `rows` × `columns` tiles.
-#[baton::kernel(threads = 160)]
+#[baton::kernel(threads = 160, no_stack)]
 pub fn scale(
     cta: Cta<'_, Smem, 160>,
     input: TensorMap<TileF32>,

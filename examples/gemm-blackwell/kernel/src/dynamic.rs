@@ -39,7 +39,7 @@ fn first(CtaIndex { x, y, .. }: CtaIndex) -> (i32, i32) {
 }
 
 /// C = A · Bᵀ in tiles of 128 × 128, on a grid of as many columns and rows as C has of them. `steps` counts the tiles of K.
-#[baton::kernel(threads = 224, min_ctas = 1, instances(gemm_dynamic_f32 = <f32>, gemm_dynamic_bf16 = <bf16>))]
+#[baton::kernel(threads = 224, no_stack, min_ctas = 1, instances(gemm_dynamic_f32 = <f32>, gemm_dynamic_bf16 = <bf16>))]
 pub fn gemm_dynamic<T: Output>(
     cta: Cta<'_, Smem<T>, 224>,
     a: TensorMap<TileA>,

@@ -89,7 +89,7 @@ impl Iterator for Tiles {
 }
 
 /// C = A · Bᵀ in tiles of 128 × 128. `rows` and `columns` count the tiles of C, `steps` those of K.
-#[baton::kernel(threads = 192, min_ctas = 1, instances(gemm_f32 = <f32>, gemm_bf16 = <bf16>))]
+#[baton::kernel(threads = 192, no_stack, min_ctas = 1, instances(gemm_f32 = <f32>, gemm_bf16 = <bf16>))]
 pub fn gemm<T: Output>(
     cta: Cta<'_, Smem<T>, 192>,
     a: TensorMap<TileA>,

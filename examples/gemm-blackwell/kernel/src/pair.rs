@@ -64,7 +64,7 @@ impl Iterator for Tiles {
 }
 
 /// C = A · Bᵀ in tiles of 256 × 256. `rows` and `columns` count the tiles of C, `steps` those of K.
-#[baton::kernel(threads = 192, min_ctas = 1, cluster = 2, instances(gemm_pair_f32 = <f32>, gemm_pair_bf16 = <bf16>))]
+#[baton::kernel(threads = 192, no_stack, min_ctas = 1, cluster = 2, instances(gemm_pair_f32 = <f32>, gemm_pair_bf16 = <bf16>))]
 pub fn gemm_pair<T: Output>(
     cta: Cta<'_, Smem<T>, 192>,
     a: TensorMap<HalfA>,

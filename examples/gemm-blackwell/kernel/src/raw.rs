@@ -69,7 +69,7 @@ unsafe impl Layout for Raw {
 }
 
 /// C = A · Bᵀ, f32, as [`gemm_f32`](crate::gemm_f32).
-#[baton::kernel(threads = 192, min_ctas = 1)]
+#[baton::kernel(threads = 192, no_stack, min_ctas = 1)]
 pub fn gemm_raw_f32(
     cta: Cta<'_, Raw, 192>,
     a: TensorMap<TileA>,

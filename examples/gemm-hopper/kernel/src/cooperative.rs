@@ -70,7 +70,7 @@ baton::shared! {
 }
 
 /// C = A · Bᵀ in tiles of 128 × 256. `rows` and `columns` count the tiles of C, `steps` those of K, at least one.
-#[baton::kernel(threads = 288, min_ctas = 1)]
+#[baton::kernel(threads = 288, no_stack, min_ctas = 1)]
 pub fn gemm_cooperative(
     cta: Cta<'_, Smem, 288>,
     a: TensorMap<TileA>,
@@ -94,7 +94,7 @@ pub fn gemm_cooperative(
 }
 
 /// The same in clusters of two: `rows` counts pairs of tiles below each other.
-#[baton::kernel(threads = 288, min_ctas = 1, cluster = 2)]
+#[baton::kernel(threads = 288, no_stack, min_ctas = 1, cluster = 2)]
 pub fn gemm_multicast(
     cta: Cta<'_, Together, 288>,
     a: TensorMap<TileA>,

@@ -63,7 +63,7 @@ impl Iterator for Tiles {
 }
 
 /// C = A · Bᵀ in tiles of 64 × 128. `rows` and `columns` count the tiles of C, `steps` those of K, at least one.
-#[baton::kernel(threads = 160, min_ctas = 1)]
+#[baton::kernel(threads = 160, no_stack, min_ctas = 1)]
 pub fn gemm(
     cta: Cta<'_, Smem, 160>,
     a: TensorMap<TileA>,

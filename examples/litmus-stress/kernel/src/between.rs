@@ -125,7 +125,7 @@ unsafe fn independent_reads<A: LoadSem>(part: Part, between: impl FnOnce()) {
 macro_rules! kernels {
     ($($(#[$doc:meta])* $name:ident<$roles:literal> = |$part:ident| $body:expr;)*) => {$(
         $(#[$doc])*
-        #[baton::kernel(threads = 128)]
+        #[baton::kernel(threads = 128, no_stack)]
         pub fn $name(
             cta: Cta<'_, NoShared, THREADS>,
             memory: GlobalPtr<u32>,

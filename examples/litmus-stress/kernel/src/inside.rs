@@ -145,7 +145,7 @@ fn store_and_fence(source: Addr<SharedCta>) {
 macro_rules! kernels {
     ($($(#[$doc:meta])* $name:ident = |$arrays:ident, $place:ident, $numbers:ident| $run:expr;)*) => {$(
         $(#[$doc])*
-        #[baton::kernel(threads = 128)]
+        #[baton::kernel(threads = 128, no_stack)]
         pub fn $name(
             cta: Cta<'_, Place, THREADS>,
             memory: GlobalPtr<u32>,

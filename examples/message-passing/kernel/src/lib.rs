@@ -39,7 +39,7 @@ fn copy(message: Inbox<u32, Gpu, Threads<'_>, Full>, output: GlobalPtr<u32>, cta
 /// Each CTA's elements of `output` become what the other CTA wrote for them.
 ///
 /// Launched on two CTAs, with three arrays of one length.
-#[baton::kernel(threads = 128)]
+#[baton::kernel(threads = 128, no_stack)]
 pub fn exchange(
     cta: Cta<'_, NoShared, THREADS>,
     ping: Mailbox<u32, 0, 1>,

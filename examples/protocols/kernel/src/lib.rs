@@ -48,7 +48,7 @@ fn all_alike<C: Set, State: FillCompleted + VisibleToTheSet, P>(array: &Held<u32
 }
 
 /// Every CTA adds one to every element, `rounds` times, the whole CTA together.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn spin(cta: Cta<'_, NoShared, THREADS>, totals: SpinLock<u32>, rounds: u32) -> Exit<'_> {
     let mut cta = cta;
     for _ in 0..rounds {
@@ -61,7 +61,7 @@ pub fn spin(cta: Cta<'_, NoShared, THREADS>, totals: SpinLock<u32>, rounds: u32)
 }
 
 /// Every warp and one thread of each CTA add one to every element, `rounds` times, in the order in which they asked.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn tickets(cta: Cta<'_, NoShared, THREADS>, totals: TicketLock<u32>, rounds: u32) -> Exit<'_> {
     let (cta, ()) = cta.claim();
     let (joined, _) = cta.roles((
@@ -87,7 +87,7 @@ pub fn tickets(cta: Cta<'_, NoShared, THREADS>, totals: TicketLock<u32>, rounds:
 }
 
 /// The first two CTAs add one to every element, `rounds` times each, and exclude each other by loads and stores alone.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn sides(cta: Cta<'_, NoShared, THREADS>, totals: Dekker<u32>, rounds: u32) -> Exit<'_> {
     let mut cta = cta;
     if let Some(mut side) = totals.side(&mut cta) {
@@ -107,7 +107,7 @@ pub fn sides(cta: Cta<'_, NoShared, THREADS>, totals: Dekker<u32>, rounds: u32) 
 }
 
 /// Every CTA adds one to every element, `rounds` times, and one warp of each reads them as often, beside the others'.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn readers(cta: Cta<'_, NoShared, THREADS>, totals: RwLock<u32>, rounds: u32) -> Exit<'_> {
     let (cta, ()) = cta.claim();
     let (joined, _) = cta.roles((
@@ -128,7 +128,7 @@ pub fn readers(cta: Cta<'_, NoShared, THREADS>, totals: RwLock<u32>, rounds: u32
 }
 
 /// The CTAs along z change their tile one after the other.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn turns(cta: Cta<'_, NoShared, THREADS>, tiles: Semaphore<u32>) -> Exit<'_> {
     let mut cta = cta;
     let z = cta.index().z;
@@ -141,7 +141,7 @@ pub fn turns(cta: Cta<'_, NoShared, THREADS>, tiles: Semaphore<u32>) -> Exit<'_>
 
 /// The last CTA to arrive sums what all of them wrote, and fills its part of the output with it; the last to have done
 /// that counts the elements of the output that are not zero.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn last(
     cta: Cta<'_, NoShared, THREADS>,
     parts: LastArrival<u32>,
@@ -171,7 +171,7 @@ pub fn last(
 }
 
 /// The first CTA to come computes a table, its own, and all copy it, each thread its elements of the output.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn once(cta: Cta<'_, NoShared, THREADS>, table: Once<u32>, output: GlobalPtr<u32>) -> Exit<'_> {
     let mut cta = cta;
     let block = cta.index().x;
@@ -185,7 +185,7 @@ pub fn once(cta: Cta<'_, NoShared, THREADS>, table: Once<u32>, output: GlobalPtr
 }
 
 /// Each element becomes a mixture of its neighbours, `steps` times.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn grid(cta: Cta<'_, NoShared, THREADS>, cells: GridExchange<u32>, steps: u32) -> Exit<'_> {
     let mut cta = cta;
     let mut cells = cells.open(&mut cta);
@@ -203,7 +203,7 @@ pub fn grid(cta: Cta<'_, NoShared, THREADS>, cells: GridExchange<u32>, steps: u3
 
 /// One warp of each CTA changes a pair of numbers `rounds` times, the other reads it as often: it never sees half of a
 /// change.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn pairs(cta: Cta<'_, NoShared, THREADS>, pair: SeqLock<u32>, rounds: u32) -> Exit<'_> {
     let (cta, ()) = cta.claim();
     let (joined, _) = cta.roles((
@@ -232,7 +232,7 @@ pub fn pairs(cta: Cta<'_, NoShared, THREADS>, pair: SeqLock<u32>, rounds: u32) -
 
 /// One warp of each CTA sends the numbers of the CTA's part of `0 .. count · CTAs`, the other receives as many, counts each
 /// where it belongs, and all of them behind the last.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn queue(
     cta: Cta<'_, NoShared, THREADS>,
     numbers: Queue<u32>,
@@ -280,7 +280,7 @@ pub const PEERS: u32 = 2;
 
 /// The CTAs of each cluster exchange their numbers, `rounds` times: each thread takes the next CTA's number of the
 /// thread that stands opposite, and stirs.
-#[baton::kernel(threads = 64, cluster = 2)]
+#[baton::kernel(threads = 64, no_stack, cluster = 2)]
 pub fn peers(cta: Cta<'_, Shared, THREADS>, numbers: GlobalPtr<u32>, rounds: u32) -> Exit<'_> {
     let mut mine = numbers.partition(&cta);
     let ClusterRank(rank) = cta.cluster_rank();
@@ -315,7 +315,7 @@ baton::shared! {
 
 /// The CTAs of each cluster pass their numbers round, `rounds` times: each thread takes the number that the CTA before had of
 /// the thread that stands opposite, and stirs.
-#[baton::kernel(threads = 64, cluster = 4)]
+#[baton::kernel(threads = 64, no_stack, cluster = 4)]
 pub fn relay(cta: Cta<'_, Track, THREADS>, numbers: GlobalPtr<u32>, rounds: u32) -> Exit<'_> {
     let mut mine = numbers.partition(&cta);
     let (mut cta, track::Parts { numbers, .. }) = cta.claim();
@@ -345,7 +345,7 @@ baton::shared! {
 
 /// Both CTAs of each cluster read all tiles of `input`, each of them loading one half of every tile for both; every lane of
 /// the reading warp stirs the column that it owns into a number, and writes that.
-#[baton::kernel(threads = 64, cluster = 2)]
+#[baton::kernel(threads = 64, no_stack, cluster = 2)]
 pub fn broadcast(
     cta: Cta<'_, Air, THREADS>,
     input: TensorMap<Share>,
@@ -390,7 +390,7 @@ baton::shared! {
 /// Copies `input` to `output` through shared memory, a stage at a time: one warp begins the asynchronous copies, waits
 /// for them and hands the stage on, the other takes the numbers out and stirs. Elements behind the last whole stage are
 /// left alone.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn copies(
     cta: Cta<'_, Ring, THREADS>,
     input: ReadOnly<u32>,

@@ -31,7 +31,7 @@ fn linger(pauses: u32) {
 }
 
 /// Gives every element its value of this round.
-#[baton::kernel(threads = 128)]
+#[baton::kernel(threads = 128, no_stack)]
 pub fn write(cta: Cta<'_, NoShared, THREADS>, data: GlobalPtr<u32>, round: u32) -> Exit<'_> {
     let mut mine = data.partition(&cta);
     let mut k = 0;
@@ -45,7 +45,7 @@ pub fn write(cta: Cta<'_, NoShared, THREADS>, data: GlobalPtr<u32>, round: u32) 
 
 /// Waits a while, reads every element once, and adds the number of those that are not of this round to `wrong`, of
 /// which each thread has its own element.
-#[baton::kernel(threads = 128)]
+#[baton::kernel(threads = 128, no_stack)]
 pub fn read(
     cta: Cta<'_, NoShared, THREADS>,
     data: ReadOnly<u32>,
@@ -85,7 +85,7 @@ fn thread() -> u64 {
 }
 
 /// [`write`](write()) with a plain pointer to `len` words.
-#[baton::kernel(threads = 128)]
+#[baton::kernel(threads = 128, no_stack)]
 pub fn write_plain(cta: Cta<'_, NoShared, THREADS>, data: u64, len: u64, round: u32) -> Exit<'_> {
     // SAFETY: the host passes an array of `len` words, and the threads go through different elements.
     each(data, len, |at, index| unsafe { st::st_weak(at, value(round, index)) });
@@ -94,7 +94,7 @@ pub fn write_plain(cta: Cta<'_, NoShared, THREADS>, data: u64, len: u64, round: 
 }
 
 /// [`read`](read()) with plain pointers: `len` words of data, and a counter for each thread.
-#[baton::kernel(threads = 128)]
+#[baton::kernel(threads = 128, no_stack)]
 pub fn read_plain(
     cta: Cta<'_, NoShared, THREADS>,
     data: u64,

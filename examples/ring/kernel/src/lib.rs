@@ -33,7 +33,7 @@ pub const fn position(block: u32, blocks: u32, chunk: u64, item: u32) -> u64 {
 }
 
 /// Reverses each of `chunks` chunks of each CTA; beyond the end of `input` there are zeros.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn reverse(
     cta: Cta<'_, Smem, 64>,
     input: ReadOnly<u32>,

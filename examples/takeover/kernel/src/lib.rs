@@ -39,7 +39,7 @@ baton::shared! {
 
 /// Stirs each row of 32 numbers of `input`, backwards, into `output`. Tile `b` has rows `b`, `b + n`, … of `n` tiles. `by` gets the
 /// number of the CTA that did the tile, in each of its rows.
-#[baton::kernel(threads = 96)]
+#[baton::kernel(threads = 96, no_stack)]
 pub fn tiles(
     cta: Cta<'_, Smem, THREADS>,
     input: ReadOnly<u32>,
@@ -101,7 +101,7 @@ baton::shared! {
 }
 
 /// Stirs the numbers of two arrays in their places, each with a warp of its own, in CTAs that take over others by pairs.
-#[baton::kernel(threads = 96, cluster = 2)]
+#[baton::kernel(threads = 96, no_stack, cluster = 2)]
 pub fn in_pairs(
     cta: Cta<'_, Pairs, THREADS>,
     mut first: GlobalPtr<u32, TheWarp<1>>,

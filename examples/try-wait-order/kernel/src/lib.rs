@@ -107,7 +107,7 @@ unsafe fn turn(barrier: Addr<SharedCta>) -> (bool, u64, u64) {
 /// One run: `words` becomes the [`word`]s. The producer arrives about `delay` cycles after the waiter has begun.
 ///
 /// Launched on one CTA.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn order(cta: Cta<'_, Place, THREADS>, words: GlobalPtr<u64>, delay: u32) -> Exit<'_> {
     let (cta, place) = cta.claim();
     let armed = place.offset(ARMED);

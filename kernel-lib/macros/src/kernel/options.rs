@@ -11,6 +11,8 @@ pub struct Options {
     pub cluster: Number,
     /// CTAs that must fit on one multiprocessor; 0 if nothing is said.
     pub min_ctas: Number,
+    /// Whether local memory is an error of the build.
+    pub no_stack: bool,
     pub instances: Vec<Instance>,
 }
 
@@ -58,6 +60,7 @@ impl Number {
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let (mut threads, mut cluster, mut min_ctas, mut instances) = (None, None, None, None);
+        let mut no_stack = false;
         while !input.is_empty() {
             let key: Ident = input.parse()?;
             let once = |there: bool| match there {
@@ -83,10 +86,14 @@ impl Parse for Options {
                     once(min_ctas.is_some())?;
                     min_ctas = Some(Number::parse(&key, input)?);
                 }
+                "no_stack" => {
+                    once(no_stack)?;
+                    no_stack = true;
+                }
                 _ => {
                     return Err(Error::new_spanned(
                         &key,
-                        "unknown option: a kernel has `threads = N`, `cluster = N`, `min_ctas = N` and \
+                        "unknown option: a kernel has `threads = N`, `cluster = N`, `min_ctas = N`, `no_stack` and \
                          `instances(name = <T, …>)`",
                     ));
                 }
@@ -105,6 +112,7 @@ impl Parse for Options {
             threads,
             cluster: cluster.unwrap_or_else(none),
             min_ctas: min_ctas.unwrap_or_else(none),
+            no_stack,
             instances: instances.into_iter().flatten().collect(),
         })
     }

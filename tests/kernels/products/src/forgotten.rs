@@ -13,7 +13,7 @@ baton::shared! {
 
 /// Forgets products in flight, and puts other values into the registers that their instructions write and read (rule E2).
 /// `with_bf16` waits in each round.
-#[baton::kernel(threads = 160)]
+#[baton::kernel(threads = 160, no_stack)]
 pub fn forgotten(
     cta: Cta<'_, Forgotten, 160>,
     output: GlobalPtr<f32, TheWarpgroup<0>>,
@@ -59,7 +59,7 @@ baton::shared! {
 
 /// Forgets a stage while its copies are under way, and exits (rules B8, B9): nobody waits for the stage, and no proof is asked for.
 /// Where `waits`, it waits; that is not every way.
-#[baton::kernel(threads = 64)]
+#[baton::kernel(threads = 64, no_stack)]
 pub fn forgotten_copies(cta: Cta<'_, Copied, 64>, input: ReadOnly<u32>, waits: u32) -> Exit<'_> {
     let (cta, copying::Parts { words, .. }) = cta.claim();
     let (mut filling, mut draining) = words.split();

@@ -35,7 +35,7 @@ macro_rules! products {
         }
 
         $(#[$doc])*
-        #[baton::kernel(threads = 160)]
+        #[baton::kernel(threads = 160, no_stack)]
         pub fn $name(
             cta: Cta<'_, $module, 160>,
             output: GlobalPtr<$sum, TheWarpgroup<0>>,
@@ -97,7 +97,7 @@ macro_rules! mixed {
         }
 
         $(#[$doc])*
-        #[baton::kernel(threads = 160)]
+        #[baton::kernel(threads = 160, no_stack)]
         pub fn $name(
             cta: Cta<'_, $module, 160>,
             a: TensorMap<Tile<$a, 64, 128>>,
@@ -151,7 +151,7 @@ macro_rules! from_registers {
         }
 
         $(#[$doc])*
-        #[baton::kernel(threads = 160)]
+        #[baton::kernel(threads = 160, no_stack)]
         pub fn $name(
             cta: Cta<'_, $module, 160>,
             output: GlobalPtr<$sum, TheWarpgroup<0>>,
@@ -215,7 +215,7 @@ baton::shared! {
 
 /// Each CTA of a cluster multiplies its 64 rows of `a` with the columns that both load for each other, `tiles` times, and writes the
 /// registers of each product.
-#[baton::kernel(threads = 160, cluster = 2)]
+#[baton::kernel(threads = 160, no_stack, cluster = 2)]
 pub fn together(
     cta: Cta<'_, Together, 160>,
     a: TensorMap<Tile<bf16, 64, 64>>,

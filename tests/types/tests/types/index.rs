@@ -45,6 +45,7 @@ const STEMS: &[&str] = &[
     "cp.reduce.async.bulk.tensor",
     "cp.reduce.async.bulk",
     "createpolicy",
+    "cvt.rni",
     "cvta",
     "discard",
     "elect.sync",
@@ -254,7 +255,7 @@ pub fn read(path: &Path) -> String {
 /// `self`, on a line of its own.
 pub fn silent_moves() -> Vec<String> {
     // Numbers and indices, which are copied.
-    const COPIED: &[&str] = &["crate::float", "crate::index"];
+    const COPIED: &[&str] = &["crate::float", "crate::index", "crate::math"];
     let mut silent = Vec::new();
     for (path, module) in modules() {
         if module.starts_with("crate::ptx") || COPIED.contains(&&*module) {

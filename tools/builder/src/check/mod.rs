@@ -7,11 +7,13 @@
 //! - [`uniform`]: such instructions under branches that the threads may take differently.
 //! - [`copies`]: copies into a stage that no way waits for.
 //! - [`in_flight`]: products of `wgmma` that are forgotten while instructions write their registers.
+//! - [`stack`]: local memory, where the author thinks of registers.
 //! - Here: shared memory beyond what the target has.
 
 mod collective;
 mod copies;
 mod in_flight;
+mod stack;
 mod uniform;
 mod uses;
 
@@ -22,6 +24,8 @@ use baton_ptx::lines::{Frame, LineTable};
 
 use crate::Arch;
 use crate::post::annotations::Annotations;
+
+pub(crate) use stack::spilled;
 
 /// Whether a finding stops the build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,6 +162,7 @@ pub(crate) fn check(
     findings.extend(copied);
     findings.extend(in_flight::check(module, lines));
     findings.extend(copies::check(module, lines));
+    findings.extend(stack::check(module, lines, annotations));
     findings
 }
 

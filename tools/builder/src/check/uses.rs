@@ -101,11 +101,45 @@ fn missing(module: &Module, name: &str) -> Option<String> {
             && variable.space != Space::Shared
     });
     (function || variable).then(|| {
+        if let Some(instead) = mathematics(name) {
+            return format!(
+                "`{name}` is a function of C's mathematics, and kernels are linked with no C: {instead}"
+            );
+        }
         format!(
             "`{name}` is not defined: there is nothing to link kernels with; bring the source \
              into a crate that the kernel crate depends on"
         )
     })
+}
+
+/// What to write for a function of C's mathematics, by its name in C for `float` or `double`.
+fn mathematics(name: &str) -> Option<String> {
+    let stem = name.strip_suffix('f').filter(|stem| *stem != "er").unwrap_or(name);
+    let method = match stem {
+        "exp" | "exp2" | "log2" | "sin" | "cos" | "tanh" | "erf" | "sqrt" | "floor" | "ceil"
+        | "trunc" => stem,
+        "log" => "ln",
+        "pow" => "powf",
+        "fma" => "mul_add",
+        "rint" | "nearbyint" | "roundeven" => "round_ties_even",
+        "fabs" => "abs",
+        "fmin" => "min",
+        "fmax" => "max",
+        "acos" | "asin" | "atan" | "atan2" | "tan" | "sinh" | "cosh" | "asinh" | "acosh"
+        | "atanh" | "cbrt" | "hypot" | "expm1" | "log1p" | "log10" | "fmod" | "remainder"
+        | "round" | "ldexp" | "tgamma" | "lgamma" | "erfc" => {
+            return Some(
+                "`baton::math` has no such function yet; write it with those that it has (`exp`, `ln`, `sin`, `powf` …), or depend on a \
+                 crate that has it in Rust"
+                    .into(),
+            );
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "write `x.{method}(…)` with `baton::math::Math` in scope, which `baton::prelude` has"
+    ))
 }
 
 /// The symbols of the module that an instruction mentions.
@@ -203,6 +237,31 @@ mod tests {
             assert_eq!(finding.ptx_line, Some(4));
         }
         assert_eq!(of(".extern .func __baton_dropped_stage();"), []);
+    }
+
+    #[test]
+    fn a_function_of_c_s_mathematics_has_a_method_in_its_place() {
+        let of = |name: &str| {
+            let text = format!(
+                ".version 8.6\n.target sm_100a\n.address_size 64\n.extern .func {name}();\n\
+                 .visible .entry k()\n{{\ncall.uni {name}, ();\nret;\n}}\n"
+            );
+            let found = check(&Module::parse(&text, "k").unwrap(), &LineTable::new());
+            let [finding] = &*found else { panic!("{found:?}") };
+            finding.message.clone()
+        };
+        for (name, instead) in [
+            ("expf", "x.exp("),
+            ("log", "x.ln("),
+            ("erf", "x.erf("),
+            ("erff", "x.erf("),
+            ("fmaf", "x.mul_add("),
+        ] {
+            let message = of(name);
+            assert!(message.contains("C's mathematics") && message.contains(instead), "{message}");
+        }
+        assert!(of("atan2f").contains("no such function yet"), "{}", of("atan2f"));
+        assert!(of("elsef").contains("is not defined"), "{}", of("elsef"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! | comment | effect |
 //! |---|---|
-//! | `//@baton kernel NAME threads=X,Y,Z cluster=X,Y,Z min_ctas=N smem=BYTES` | `.reqntid`, `.explicitcluster` and `.reqnctapercluster` (unless 0,0,0), `.minnctapersm` (unless 0) |
+//! | `//@baton kernel NAME threads=X,Y,Z cluster=X,Y,Z min_ctas=N smem=BYTES no_stack=N` | `.reqntid`, `.explicitcluster` and `.reqnctapercluster` (unless 0,0,0), `.minnctapersm` (unless 0); with 1, local memory is an error |
 //! | `//@baton param NAME INDEX align=N signature=N,N,N` | that parameter's `.align` is raised (0: it is left as it is); what it is, for a launch to compare |
 //! | `//@baton collective MNEMONIC` | the next instruction is a site for [`crate::check`] |
 //! | `//@baton fence ORDER` | the next `fence.acq_rel` becomes `fence.ORDER` where the target has that ([`super::fences`]) |
@@ -33,6 +33,8 @@ pub(crate) struct Kernel {
     pub min_ctas: u32,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
+    /// Whether local memory is an error.
+    pub no_stack: bool,
 }
 
 /// What is said of a parameter.
@@ -87,6 +89,7 @@ impl Annotations {
                         cluster: [0; 3],
                         min_ctas: 0,
                         shared: 0,
+                        no_stack: false,
                     };
                     for word in words {
                         let (key, value) =
@@ -98,6 +101,7 @@ impl Annotations {
                             "cluster" => kernel.cluster = shape()?,
                             "min_ctas" => kernel.min_ctas = number()?,
                             "smem" => kernel.shared = number()?,
+                            "no_stack" => kernel.no_stack = number()? != 0,
                             _ => return Err(bad(&format!("has the unknown key `{key}`"))),
                         }
                     }

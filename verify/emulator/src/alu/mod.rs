@@ -334,10 +334,13 @@ impl World<'_> {
             }
             single(f, r, &a, &b, &c)
         } else {
+            if ftz {
+                [a, b, c] = [a, b, c].map(|v| v.map(|v| value::flush_narrow(v, ty)));
+            }
             each(|i| value::narrow_float(f, ty, r, a[i], b[i], c[i]))
         };
-        if ftz && ty == Float::F32 {
-            result = result.map(value::flush);
+        if ftz {
+            result = result.map(|v| value::flush_narrow(v, ty));
         }
         if clamp != Clamp::Nothing {
             result = result.map(|v| clamped(v, ty, clamp));
@@ -356,8 +359,8 @@ impl World<'_> {
         let frame = &path.frame;
         let one =
             |a: u32, b: u32, c: u32| clamped(value::narrow_float(f, ty, r, a, b, c), ty, clamp);
+        let flush = |v: u32| if ftz { value::flush_narrow(v, ty) } else { v };
         if ty == Float::F32 {
-            let flush = |v: u32| if ftz { value::flush(v) } else { v };
             let [a, b, c] = self.fetch64_all(warp, frame, sources);
             let half = |i: usize, shift: u32| {
                 let part = |v: &Lanes64| flush((v[i] >> shift) as u32);
@@ -369,8 +372,8 @@ impl World<'_> {
         }
         let [a, b, c] = self.fetch32_all(warp, frame, sources);
         let half = |i: usize, shift: u32| {
-            let part = |v: &Lanes32| v[i] >> shift & 0xFFFF;
-            one(part(&a), part(&b), part(&c)) << shift
+            let part = |v: &Lanes32| flush(v[i] >> shift & 0xFFFF);
+            flush(one(part(&a), part(&b), part(&c))) << shift
         };
         let result = each(|i| half(i, 0) | half(i, 16));
         warp.regs.put32(frame, d, mask, &result);

@@ -458,6 +458,16 @@ pub(crate) fn flush(bits: u32) -> u32 {
     if bits & 0x7F80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
+/// The same of a format of at most 32 bits.
+pub(crate) fn flush_narrow(bits: u32, ty: Float) -> u32 {
+    let (exponent, sign) = match ty {
+        Float::F16 => (0x7C00, 0x8000),
+        Float::Bf16 => (0x7F80, 0x8000),
+        _ => return flush(bits),
+    };
+    if bits & exponent == 0 { bits & sign } else { bits }
+}
+
 /// Clamps to [0, 1]; NaN becomes 0.
 pub(crate) fn saturate(bits: u64, ty: Float) -> u64 {
     let x = to_f64(bits, ty);
