@@ -588,8 +588,8 @@ const fn steps_of<E>(columns: usize) -> usize {
     columns * size_of::<E>() / K_BYTES as usize
 }
 
-impl<'k, Tag, E: Element, const N: usize, S: Set, State>
-    StagingBuffer<'k, Tag, Tile<E, 64, N>, S, State>
+impl<'k, Tag, E: Element, const N: usize, S: Set, State, const BUFFERS: u32>
+    StagingBuffer<'k, Tag, Tile<E, 64, N>, S, State, BUFFERS>
 {
     /// Writes a product into the buffer: each thread the elements that it holds, which are no other thread's (rule A13).
     #[inline(always)]

@@ -288,11 +288,11 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
     #[allow(clippy::type_complexity)]
-    pub fn fence_proxy_async_with<T, Other, D, Before>(
+    pub fn fence_proxy_async_with<T, Other, D, Before, const N: u32>(
         self, // B1, B2: the accesses are fenced; go on with what this returns
         set: &mut T,
-        staging: StagingBuffer<'k, Other, D, S, Before>,
-    ) -> (Slot<'k, Tag, R, S, State::Fenced>, StagingBuffer<'k, Other, D, S, Before::Fenced>)
+        staging: StagingBuffer<'k, Other, D, S, Before, N>,
+    ) -> (Slot<'k, Tag, R, S, State::Fenced>, StagingBuffer<'k, Other, D, S, Before::Fenced, N>)
     where
         T: SameSet<S>,
         D: BulkTile,

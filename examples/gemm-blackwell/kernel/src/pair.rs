@@ -2,7 +2,8 @@
 //!
 //! The two CTAs of a pair multiply together: each loads 128 rows of A and 128 of B, and one instruction of the CTA that leads reads both
 //! halves. So a byte that is loaded serves twice the instructions that it serves in tiles of 128 × 128. Each CTA drains its own 128 rows of
-//! the accumulator, piece by piece, while the pair multiplies the next tile into the other accumulator.
+//! the accumulator, piece by piece, while the pair multiplies the next tile into the other accumulator; and while one piece is stored, the
+//! next is written.
 //!
 //! ```text
 //!   copies of both ──ab──▶ tcgen05.mma of the pair ──acc──▶ epilogue of each ──c──▶ bulk stores
@@ -28,7 +29,9 @@ const HALF: usize = 128;
 /// Columns of C that are stored at a time.
 const PIECE: usize = 64;
 /// Stages between the copies and the matrix instructions.
-pub const STAGES: u32 = 6;
+pub const STAGES: u32 = 5;
+/// Pieces that are stored or written at a time.
+const BUFFERS: u32 = 2;
 /// Rows of tiles that are visited before the next column.
 const GROUP: u32 = 8;
 
@@ -44,7 +47,7 @@ baton::shared! {
     pub struct Smem<T: Output> in smem {
         ab: Stages<STAGES, (HalfA, HalfB), ByBulk, ByPairMma>,
         acc: PairAccs<ACCUMULATORS, TILE_N>,
-        c: Staging<Piece<T>>,
+        c: Staging<Piece<T>, BUFFERS>,
     }
 }
 
