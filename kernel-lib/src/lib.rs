@@ -107,6 +107,7 @@ pub mod protocol;
 pub mod ptx;
 pub mod raster;
 pub mod relay;
+pub mod rounding;
 pub mod same;
 pub mod scope;
 pub mod sem;

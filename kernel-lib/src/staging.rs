@@ -30,6 +30,7 @@ use crate::path::{
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::require;
+use crate::rounding::RoundsFrom;
 use crate::shared_access::{check, pack, write_chunk};
 use crate::tile::{BulkTile, Tile};
 use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads, StoresOf, sealed};
@@ -345,15 +346,61 @@ where
     E: crate::tile::Element,
 {
     /// Writes `N` neighbouring elements, from `col` on, of this thread's own row: thread `r` of the set owns row `r`
-    /// (rule A13). Traps when they are not all in the row, or `col` is not on a 16-byte boundary.
+    /// (rule A13). Values in f32 are [rounded](RoundsFrom) two at a time. Traps when they are not all in the row, or `col` is not on a
+    /// 16-byte boundary.
     ///
     /// # PTX
-    /// `st.shared.v4.b32` for each 16 bytes (ISA 9.7.9.12).
+    /// `st.shared.v4.b32` for each 16 bytes (ISA 9.7.9.12): eight threads write eight different places of the swizzle, without a conflict.
     #[inline(always)]
-    pub fn put<U, const N: usize>(&mut self, set: &mut U, col: u32, values: [E; N])
+    pub fn put<U, V, const N: usize>(&mut self, set: &mut U, col: u32, values: [V; N])
     where
         U: SameSet<S>,
         State: Writable + SourceFree,
+        V: Copy,
+        E: RoundsFrom<V>,
+    {
+        self.put_with(set, col, values, |_, _, value| value);
+    }
+
+    /// As [`put`](Self::put), what `change(row, column, value)` makes of each value: a bias of the column, an activation, a scale of the row.
+    /// Row and column are those of the buffer.
+    ///
+    /// ```
+    /// use baton::prelude::*;
+    /// use baton::global::Store;
+    ///
+    /// type Piece = Tile<bf16, 128, 64>;
+    /// baton::shared! { pub struct Smem in smem { c: Staging<Piece, 2> } }
+    ///
+    /// /// Stores f32 sums as bf16, twice as large and not below zero.
+    /// #[baton::kernel(threads = 128)]
+    /// fn scaled(cta: Cta<'_, Smem, 128>, c: TensorMap<Piece, Store>) -> Exit<'_> {
+    ///     let (mut cta, smem::Parts { c: staging, .. }) = cta.claim();
+    ///     let mut staging = staging.open(&mut cta);
+    ///     for col in [0, 32] {
+    ///         let sums: [f32; 32] = [1.5; 32];
+    ///         staging.put_with(&mut cta, col, sums, |_row, _column, sum| (2.0 * sum).max(0.0));
+    ///     }
+    ///     let stored = staging.fence_proxy_async(&mut cta).store(&mut cta, c.at(0, 0)).finish(&mut cta);
+    ///     cta.join().exit((stored,))
+    /// }
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # PTX
+    /// As `put`.
+    #[inline(always)]
+    pub fn put_with<U, V, R, const N: usize>(
+        &mut self,
+        set: &mut U,
+        col: u32,
+        values: [V; N],
+        mut change: impl FnMut(u32, u32, V) -> R,
+    ) where
+        U: SameSet<S>,
+        State: Writable + SourceFree,
+        V: Copy,
+        E: RoundsFrom<R>,
     {
         let chunk = const {
             require(
@@ -374,13 +421,17 @@ where
         // Not `col + N`: the sum could wrap.
         check(col <= const { (COLS - N) as u32 } && col % (chunk as u32) == 0);
         let (base, row) = (self.base(), set.rank());
-        let mut i = 0;
-        while i < N {
-            let at = base.offset(Tile::<E, ROWS, COLS>::offset(row, col + i as u32));
+        let mut first = 0;
+        while first < N {
+            let words = pack(|i| {
+                let i = first + i;
+                E::round([i, i + 1].map(|i| change(row, col + i as u32, values[i])))
+            });
+            let at = base.offset(Tile::<E, ROWS, COLS>::offset(row, col + first as u32));
             // SAFETY: inside the row, which is this thread's own (I16), of a buffer that no copy reads (I14, I18); the swizzle moves
             // whole 16-byte chunks.
-            unsafe { write_chunk(at, pack(&values, i)) };
-            i += chunk;
+            unsafe { write_chunk(at, words) };
+            first += chunk;
         }
     }
 }

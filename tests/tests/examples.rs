@@ -94,9 +94,14 @@ fn pairs_are_taken_over() {
 
 /// A product in registers under every seed, each in less than two seconds.
 fn product_in_registers(shape: gemm_hopper::Shape, ctas: u32) {
+    product_in_registers_as::<f32>(shape, ctas);
+    product_in_registers_as::<bf16>(shape, ctas);
+}
+
+fn product_in_registers_as<T: gemm_hopper::Output>(shape: gemm_hopper::Shape, ctas: u32) {
     for tiles in gemm_hopper::Tiles::ALL {
         under_all_seeds(&gemm_hopper::KERNELS, |device, module, seed| {
-            let outcome = gemm_hopper::run(device, module, tiles, shape, ctas, seed)?;
+            let outcome = gemm_hopper::run_as::<T>(device, module, tiles, shape, ctas, seed)?;
             let elapsed = outcome.launch.elapsed;
             assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
             Ok(outcome)
@@ -129,9 +134,11 @@ fn products_in_registers_have_no_hazards() {
             for seed in 0..20 {
                 device.set_seed(seed);
                 let shape = gemm_hopper::Shape { m, n, k };
-                let outcome = gemm_hopper::run(&device, &module, tiles, shape, ctas, seed);
-                let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-                assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
+                for run in [gemm_hopper::run_as::<f32>, gemm_hopper::run_as::<bf16>] {
+                    let outcome = run(&device, &module, tiles, shape, ctas, seed);
+                    let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                    assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use baton_bench_model::{B200, Bound, H200, Kernel, Machine, Square};
 use gemm_blackwell_kernel as blackwell;
-use gemm_hopper_kernel::cooperative;
+use gemm_hopper_kernel::{cooperative, multicast};
 
 /// A product, what it is called, and where it is.
 struct Row {
@@ -24,7 +24,7 @@ fn rows() -> Vec<Row> {
         .multiplied_in_parts_of(64)
         .waiting_for_its_epilogue(4200)
         .in_groups_of(8);
-    let shared = cooperative::PEERS;
+    let shared = multicast::PEERS;
     let one = Kernel::new((blackwell::TILE_M, blackwell::TILE_N));
     let pair = Kernel::new((blackwell::pair::TILE_M, blackwell::pair::TILE_N));
     let pair = pair.by_a_pair().in_groups_of(8);

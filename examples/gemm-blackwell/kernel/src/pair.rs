@@ -95,7 +95,7 @@ pub fn gemm_pair<T: Output>(
                     let mut col = 0;
                     while col < PIECE as u32 {
                         let (rest, values) = acc.ld::<CHUNK>(&mut wg, first + col).wait_ld(&mut wg);
-                        staging.put(&mut wg, col, values.map(T::from_f32));
+                        staging.put(&mut wg, col, values);
                         acc = rest;
                         col += CHUNK as u32;
                     }
