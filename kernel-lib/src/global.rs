@@ -11,7 +11,8 @@ use core::marker::PhantomData;
 use crate::launch;
 use crate::ptx::addr::{Addr, Generic, Global};
 use crate::ptx::{ld, sreg, st};
-use crate::shared_access::check;
+use crate::require;
+use crate::shared_access::{check, unpack_all};
 use crate::signature::{Kind, Signature};
 use crate::tile::{BulkTile, Element};
 use crate::token::{Cta, Role, Set, Warp, Warpgroup};
@@ -75,6 +76,43 @@ impl<T: Element, W> ReadOnly<T, W> {
         let at = Addr::from_raw(self.address + index * size_of::<T>() as u64);
         // SAFETY: in range, and nobody writes the array from the beginning of the launch on (I24).
         unsafe { ld::ld_nc(at) }
+    }
+
+    /// `N` neighbouring elements from `index` on, through the read-only cache. Traps when they are not all in the array, or not on a 16-byte
+    /// boundary.
+    ///
+    /// ```
+    /// use baton::prelude::*;
+    ///
+    /// /// Sums of 32 elements each.
+    /// #[baton::kernel(threads = 64)]
+    /// fn sums(cta: Cta<'_, NoShared, 64>, elements: ReadOnly<f32>, output: GlobalPtr<f32>) -> Exit<'_> {
+    ///     for mut sum in output.partition(&cta) {
+    ///         sum.put(elements.get_nc_chunk::<32>(32 * sum.index()).iter().sum());
+    ///     }
+    ///     cta.claim().0.join().exit(())
+    /// }
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # PTX
+    /// `ld.global.nc.v4.b32` for each 16 bytes, PTX 3.1, sm_35 (ISA *ld.global.nc*).
+    #[inline(always)]
+    pub fn get_nc_chunk<const N: usize>(&self, index: u64) -> [T; N]
+    where
+        Self: UnwrittenDuringTheLaunch,
+    {
+        const {
+            require(
+                N > 0 && N <= 512 && (N * size_of::<T>()) % 16 == 0,
+                "rule D14: elements are read in steps of 16 bytes: choose `N` so",
+            )
+        };
+        let first = self.chunk(index, N as u32);
+        unpack_all(|byte| {
+            // SAFETY: in range and aligned, and nobody writes the array from the beginning of the launch on (I24).
+            unsafe { ld::ld_nc_v4(first.offset(byte as u32)) }
+        })
     }
 
     /// Number of elements.

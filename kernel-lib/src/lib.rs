@@ -118,6 +118,7 @@ pub mod staging;
 pub mod takeover;
 pub mod tile;
 pub mod token;
+mod unrolled;
 pub mod wgmma;
 
 #[doc(hidden)]

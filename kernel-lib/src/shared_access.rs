@@ -5,6 +5,7 @@
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::{control, ld, st};
 use crate::tile::Element;
+use crate::unrolled::unrolled;
 
 /// Loads one element.
 ///
@@ -64,8 +65,8 @@ pub(crate) unsafe fn read_chunk(at: Addr<SharedCta>) -> [u32; 4] {
 pub(crate) fn pack<T: Element>(mut two: impl FnMut(usize) -> [T; 2]) -> [u32; 4] {
     let size = size_of::<T>();
     let mut words = [0; 4];
-    let mut i = 0;
-    while i < 16 / size {
+    unrolled!(pair < 8 / size_of::<T>(), {
+        let i = 2 * pair;
         let [low, high] = two(i).map(T::to_word);
         if size == 8 {
             words = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
@@ -73,8 +74,7 @@ pub(crate) fn pack<T: Element>(mut two: impl FnMut(usize) -> [T; 2]) -> [u32; 4]
             words[i * size / 4] |= (low as u32) << (8 * (i * size % 4));
             words[(i + 1) * size / 4] |= (high as u32) << (8 * ((i + 1) * size % 4));
         }
-        i += 2;
-    }
+    });
     words
 }
 
@@ -87,6 +87,19 @@ pub(crate) fn unpack<T: Element>(words: &[u32; 4], i: usize) -> T {
     } else {
         (words[i * size / 4] >> (8 * (i * size % 4))) as u64
     })
+}
+
+/// `N` elements, of which `chunk` gives the 16 bytes that begin at the byte of this number.
+#[inline(always)]
+pub(crate) fn unpack_all<T: Element, const N: usize>(
+    mut chunk: impl FnMut(usize) -> [u32; 4],
+) -> [T; N] {
+    let mut elements = [T::from_word(0); N];
+    unrolled!(number < N * size_of::<T>() / 16, {
+        let (words, first) = (chunk(16 * number), number * (16 / size_of::<T>()));
+        unrolled!(i < 16 / size_of::<T>(), { elements[first + i] = unpack(&words, i) });
+    });
+    elements
 }
 
 /// Stops the kernel where an index is out of its range: the check that keeps safe code inside its region.

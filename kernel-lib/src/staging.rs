@@ -34,6 +34,7 @@ use crate::rounding::RoundsFrom;
 use crate::shared_access::{check, pack, write_chunk};
 use crate::tile::{BulkTile, Tile};
 use crate::token::{Brand, Finished, Marks, SameSet, Set, StaysWithItsThreads, StoresOf, sealed};
+use crate::unrolled::unrolled;
 
 /// `N` staging buffers of the tile `T`, which take turns: a field of a layout.
 pub struct Staging<T, const N: u32 = 1>(PhantomData<T>);
@@ -421,17 +422,16 @@ where
         // Not `col + N`: the sum could wrap.
         check(col <= const { (COLS - N) as u32 } && col % (chunk as u32) == 0);
         let (base, row) = (self.base(), set.rank());
-        let mut first = 0;
-        while first < N {
+        unrolled!(number < N * size_of::<E>() / 16, {
+            let first = number * chunk;
             let words = pack(|i| {
                 let i = first + i;
                 E::round([i, i + 1].map(|i| change(row, col + i as u32, values[i])))
             });
-            let at = base.offset(Tile::<E, ROWS, COLS>::offset(row, col + first as u32));
+            let at = Tile::<E, ROWS, COLS>::place(base, row, col + first as u32);
             // SAFETY: inside the row, which is this thread's own (I16), of a buffer that no copy reads (I14, I18); the swizzle moves
             // whole 16-byte chunks.
             unsafe { write_chunk(at, words) };
-            first += chunk;
-        }
+        });
     }
 }

@@ -117,7 +117,7 @@ unsafe fn put_step<E: Element, const N: usize>(
     pairs: [[E; 2]; 4],
 ) {
     let (warp, lane) = (rank / WARP, rank % WARP);
-    let place = |row: u32, col: u32| base.offset(Tile::<E, ROWS, N>::offset(row, col));
+    let place = |row: u32, col: u32| Tile::<E, ROWS, N>::place(base, row, col);
     if size_of::<E>() == 2 {
         let registers =
             pairs.map(|[low, high]| low.to_word() as u32 | (high.to_word() as u32) << 16);

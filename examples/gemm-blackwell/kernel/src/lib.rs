@@ -9,8 +9,11 @@
 //!                ◀─commit─          ◀─release─
 //! ```
 #![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod dynamic;
+pub mod fused;
+mod gelu;
 pub mod pair;
 pub mod raw;
 

@@ -25,15 +25,15 @@ pub const TILE_N: usize = 256;
 /// CTAs of a pair.
 pub const CTAS: u32 = 2;
 /// Rows of A's tile and of B's that one CTA loads.
-const HALF: usize = 128;
+pub(crate) const HALF: usize = 128;
 /// Columns of C that are stored at a time.
-const PIECE: usize = 64;
+pub(crate) const PIECE: usize = 64;
 /// Stages between the copies and the matrix instructions.
 pub const STAGES: u32 = 5;
 /// Pieces that are stored or written at a time.
-const BUFFERS: u32 = 2;
+pub(crate) const BUFFERS: u32 = 2;
 /// Rows of tiles that are visited before the next column.
-const GROUP: u32 = 8;
+pub(crate) const GROUP: u32 = 8;
 
 /// What one CTA loads of A.
 pub type HalfA = Tile<bf16, HALF, TILE_K>;
@@ -53,7 +53,7 @@ baton::shared! {
 
 /// The tiles of a pair.
 #[derive(Clone, Copy)]
-struct Tiles(Grouped);
+pub(crate) struct Tiles(pub(crate) Grouped);
 
 impl Iterator for Tiles {
     /// Row and column of the tile's first element.
