@@ -80,6 +80,7 @@ pub use print::{assert, print, println};
 pub mod accumulator;
 pub mod alias;
 pub mod atomic;
+pub mod cache;
 pub mod cluster;
 pub mod collective;
 pub mod cuda_names;

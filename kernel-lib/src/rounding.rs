@@ -9,6 +9,12 @@ use crate::float::{bf16, bf16x2, f16, f16x2};
 use crate::tile::Element;
 
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not stored as values of type `{V}` are rounded: the library knows no such conversion",
+        label = "no conversion of the hardware",
+        note = "rule D14: what `cvt` makes of a value is what the ISA says, and the library alone says that it does (PTX ISA 9.7.9.21)",
+        note = "convert the values first: pass a closure to `put_with` or `put_product`"
+    )]
     pub trait Sealed<V> {}
 }
 

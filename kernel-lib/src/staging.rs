@@ -29,6 +29,7 @@ use crate::path::{
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
+use crate::ptx::policy::Hint;
 use crate::require;
 use crate::rounding::RoundsFrom;
 use crate::shared_access::{check, pack, write_chunk};
@@ -215,7 +216,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State, const N: u32> StagingBuffer<'k, Tag, T
         set.barrier();
         // SAFETY: the buffer is written and fenced by every thread of the set (I14, I17), whose barrier stands before (I13); nobody
         // writes it until the leader has waited for the group, by the state that this returns (I18).
-        set.lead(|| unsafe { begin_store::<T>(base, to) });
+        set.lead(|| unsafe { begin_store(base, to) });
         self.become_state()
     }
 
@@ -244,7 +245,7 @@ impl<'k, Tag, T: BulkTile, S: Set, State, const N: u32> StagingBuffer<'k, Tag, T
         set.lead(|| {
             arrive();
             // SAFETY: as in `store` (I13, I14, I17, I18).
-            unsafe { begin_store::<T>(base, to) };
+            unsafe { begin_store(base, to) };
         });
         self.become_state()
     }
@@ -322,17 +323,18 @@ pub(crate) trait GoesBack {
 /// 1. The tile at `base` is written and visible to the async proxy, and nobody writes it until this thread has waited for
 ///    the group.
 #[inline(always)]
-unsafe fn begin_store<T: BulkTile>(base: Addr<SharedCta>, to: TileAt<T, Store>) {
+unsafe fn begin_store<T: BulkTile, H: Hint>(base: Addr<SharedCta>, to: TileAt<T, Store, H>) {
     let panel_bytes = T::BYTES / T::PANELS;
     let mut panel = 0;
     while panel < T::PANELS {
         let col = to.col + (panel * T::PANEL_COLS) as i32;
         // SAFETY: by 1.
         unsafe {
-            ptx::tensor::cp_async_bulk_tensor_to_global(
+            ptx::tensor_full::cp_async_bulk_tensor_store(
                 Addr::from_raw(to.map),
-                [col, to.row],
+                ptx::tensor_full::Tile([col, to.row]),
                 base.offset(panel * panel_bytes),
+                to.hint,
             )
         };
         panel += 1;

@@ -170,6 +170,7 @@ fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module
         kernel("few_elements"),
         kernel("in_turns"),
         kernel("one_in_turns"),
+        kernel("cached_copy"),
     ];
     let binary = Binary { arch: "sm_100a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
@@ -704,5 +705,30 @@ fn b7_a_wait_that_lets_one_group_more_be_unread_is_noticed() {
         let emulator = strict(text.leak(), 1);
         let wrong = (0..SEEDS).find_map(|seed| stores_go_wrong(&emulator, true, 5, seed));
         assert!(wrong.is_some(), "`{from}` becomes `{to}`");
+    }
+}
+
+#[test]
+fn copies_say_what_the_cache_should_do() {
+    use typed_kernel::stores::{COLUMNS, ROWS, cached_copy};
+    let load = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint";
+    let store = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint";
+    for step in [load, store] {
+        has_steps("cached_copy", &[step]);
+    }
+    has_steps("cached_copy", &["createpolicy.fractional.L2::evict_first"]);
+    has_steps("cached_copy", &["createpolicy.fractional.L2::evict_last.L2::evict_first"]);
+    let (device, module) = strict(ptx(), 1);
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let pieces = 1 + seed as u32 % 5;
+        let elements: Vec<u32> = (0..ROWS * COLUMNS * pieces).collect();
+        let from = Buffer::from_slice(&device, &elements).expect("memory");
+        let mut to = Buffer::<u32>::poisoned(&device, elements.len()).expect("memory");
+        let matrix = Matrix::new((ROWS * pieces).into(), COLUMNS.into());
+        let from = from.tensor_map(matrix).expect("a matrix");
+        let call = cached_copy(from, to.tensor_map_mut(matrix).expect("a matrix"), pieces);
+        silent(device.launch(&module, 1, call), seed);
+        assert_eq!(to.to_vec().expect("memory"), elements, "seed {seed}");
     }
 }

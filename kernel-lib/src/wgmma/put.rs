@@ -21,13 +21,13 @@ const ROWS: usize = 64;
 const STEP: usize = 16;
 
 impl<'k, Tag, E: Element, const N: usize, S: Set, State, const BUFFERS: u32>
-    StagingBuffer<'k, Tag, Tile<E, ROWS, N>, S, State, BUFFERS>
+    StagingBuffer<'k, Tag, Tile<E, 64, N>, S, State, BUFFERS>
 {
     /// Writes a product into the buffer, of each sum what `change(row, column, sum)` makes of it: each thread the elements that it holds,
     /// which are no other thread's (rule A13). Values in f32 are [rounded](RoundsFrom) two at a time.
     ///
     /// # PTX
-    /// Elements of two bytes: `stmatrix.sync.aligned.m8n8.x4.shared.b16` for each 16 columns, PTX 7.8, sm_90 (ISA 9.7.15.5.16); of four
+    /// Elements of two bytes: `stmatrix.sync.aligned.m8n8.x4.shared.b16` for each 16 columns, PTX 7.8, sm_90 (ISA 9.7.14.5.16); of four
     /// `st.shared.v2.b32` for each two.
     #[inline(always)]
     pub fn put_product<T, V: Sums, R, const L: usize>(

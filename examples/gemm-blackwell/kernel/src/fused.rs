@@ -10,6 +10,7 @@
 //!   copies ──residual─────────────────────────────────────▶
 //! ```
 
+use baton::cache::evict_first;
 use baton::global::Store;
 use baton::pair_accumulator::PairAccs;
 use baton::path::ByPairMma;
@@ -112,7 +113,8 @@ pub fn gemm_fused(
                 for (row, column) in tiles {
                     let mut first = 0;
                     while first < TILE_N as i32 {
-                        let from = residual.at(row + half, column + first);
+                        // Read once, so that it makes room for what is read by many.
+                        let from = residual.at(row + half, column + first).cached(evict_first());
                         brings.acquire(&mut t).load(&mut t, from);
                         first += PIECE as i32;
                     }

@@ -1,5 +1,6 @@
 //! Buffers that take turns: bulk stores read some of them while the set writes the next.
 
+use baton::cache::{EvictFirst, EvictLast, evict_first, of_percent};
 use baton::global::Store;
 use baton::prelude::*;
 use baton::staging::StagingBuffer;
@@ -86,4 +87,51 @@ pub fn one_in_turns(
         buffers.finish(&mut wg)
     }),));
     joined.exit((stored,))
+}
+
+baton::shared! {
+    /// Of `cached_copy`.
+    pub struct Copies in copies {
+        loaded: Stages<2, Piece, ByBulk, ByThreads>,
+        stored: Staging<Piece, 2>,
+    }
+}
+
+/// Copies `pieces` pieces below each other; each access says what the cache should do with it.
+#[baton::kernel(threads = 160)]
+pub fn cached_copy(
+    cta: Cta<'_, Copies, 160>,
+    from: TensorMap<Piece>,
+    to: TensorMap<Piece, Store>,
+    pieces: u32,
+) -> Exit<'_> {
+    let (cta, copies::Parts { loaded, stored, .. }) = cta.claim();
+    let (mut loads, mut stages) = loaded.split();
+    let (joined, (stored, loaded)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut buffers = stored.open(&mut wg);
+            let row_of_piece = COLUMNS * wg.rank();
+            for piece in 0..pieces {
+                let stage = stages.wait(&mut wg);
+                let row = stage.get_chunk::<{ COLUMNS as usize }>(row_of_piece);
+                buffers.put(&mut wg, 0, row);
+                let to = to.at((ROWS * piece) as i32, 0).cached(evict_first());
+                let (stage, fenced) = stage.fence_proxy_async_with(&mut wg, buffers);
+                let stored = fenced.store_and_release(&mut wg, to, stage);
+                buffers = stored.wait_group_read(&mut wg);
+            }
+            buffers.finish(&mut wg)
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for piece in 0..pieces {
+                    let from = from.at((ROWS * piece) as i32, 0);
+                    let policy = of_percent::<EvictLast, EvictFirst, 50>();
+                    loads.acquire(&mut t).load(&mut t, from.cached(policy));
+                }
+                loads.finish(&mut t)
+            })
+        }),
+    ));
+    joined.exit((loaded, stored))
 }
