@@ -530,7 +530,10 @@ impl<T, A> TileAt<T, A> {
     /// # PTX
     /// `.L2::cache_hint` on each copy of the tile, PTX 8.0, sm_90 (ISA 9.7.9.25.5).
     #[inline(always)]
-    pub fn cached(self, policy: Policy) -> TileAt<T, A, Policy> {
+    pub fn cached(
+        self, // C8: the stage's bytes are loaded once; pass the tile that this returns to `load`, or to `store`
+        policy: Policy,
+    ) -> TileAt<T, A, Policy> {
         let TileAt { map, row, col, tile, .. } = self;
         TileAt { map, row, col, hint: policy, tile }
     }
