@@ -10,8 +10,10 @@ use core::marker::PhantomData;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::launch;
 use crate::ptx::addr::{Addr, Generic, Global};
+use crate::ptx::policy::{Hint, NoHint, Policy};
 use crate::ptx::{ld, sreg, st};
-use crate::shared_access::check;
+use crate::require;
+use crate::shared_access::{check, unpack_all};
 use crate::signature::{Kind, Signature};
 use crate::tile::{BulkTile, Element};
 use crate::token::{Cta, Role, Set, Warp, Warpgroup};
@@ -75,6 +77,43 @@ impl<T: Element, W> ReadOnly<T, W> {
         let at = Addr::from_raw(self.address + index * size_of::<T>() as u64);
         // SAFETY: in range, and nobody writes the array from the beginning of the launch on (I24).
         unsafe { ld::ld_nc(at) }
+    }
+
+    /// `N` neighbouring elements from `index` on, through the read-only cache. Traps when they are not all in the array, or not on a 16-byte
+    /// boundary.
+    ///
+    /// ```
+    /// use baton::prelude::*;
+    ///
+    /// /// Sums of 32 elements each.
+    /// #[baton::kernel(threads = 64)]
+    /// fn sums(cta: Cta<'_, NoShared, 64>, elements: ReadOnly<f32>, output: GlobalPtr<f32>) -> Exit<'_> {
+    ///     for mut sum in output.partition(&cta) {
+    ///         sum.put(elements.get_nc_chunk::<32>(32 * sum.index()).iter().sum());
+    ///     }
+    ///     cta.claim().0.join().exit(())
+    /// }
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # PTX
+    /// `ld.global.nc.v4.b32` for each 16 bytes, PTX 3.1, sm_35 (ISA *ld.global.nc*).
+    #[inline(always)]
+    pub fn get_nc_chunk<const N: usize>(&self, index: u64) -> [T; N]
+    where
+        Self: UnwrittenDuringTheLaunch,
+    {
+        const {
+            require(
+                N > 0 && N <= 512 && (N * size_of::<T>()) % 16 == 0,
+                "rule D14: elements are read in steps of 16 bytes: choose `N` so",
+            )
+        };
+        let first = self.chunk(index, N as u32);
+        unpack_all(|byte| {
+            // SAFETY: in range and aligned, and nobody writes the array from the beginning of the launch on (I24).
+            unsafe { ld::ld_nc_v4(first.offset(byte as u32)) }
+        })
     }
 
     /// Number of elements.
@@ -435,7 +474,7 @@ impl<T: BulkTile, A> TensorMap<T, A> {
     /// on a load and left out on a store.
     #[inline(always)]
     pub fn at(&self, row: i32, col: i32) -> TileAt<T, A> {
-        TileAt { map: self.address, row, col, tile: PhantomData }
+        TileAt { map: self.address, row, col, hint: NoHint, tile: PhantomData }
     }
 
     /// The address of the map itself, for code on layer 0.
@@ -455,12 +494,49 @@ impl<T: BulkTile, A> TensorMap<T, A> {
     }
 }
 
-/// One tile of a matrix: what a load reads, or a store writes.
-pub struct TileAt<T, A = Load> {
+/// One tile of a matrix: what a load reads, or a store writes; with a [cache policy](crate::cache), or [`NoHint`].
+pub struct TileAt<T, A = Load, H = NoHint> {
     pub(crate) map: u64,
     pub(crate) row: i32,
     pub(crate) col: i32,
+    pub(crate) hint: H,
     tile: PhantomData<fn() -> (T, A)>,
+}
+
+impl<T, A> TileAt<T, A> {
+    /// The same tile, with what the L2 cache should do with it.
+    ///
+    /// ```
+    /// use baton::cache::{evict_first, evict_last};
+    /// use baton::prelude::*;
+    ///
+    /// type A = Tile<bf16, 128, 64>;
+    /// type B = Tile<bf16, 64, 64>;
+    /// type Ring = Stages<4, (A, B), ByBulk, ByThreads>;
+    ///
+    /// /// Loads tiles of A, each once, beside those of B, which all CTAs load.
+    /// fn load<'k, Tag, R: baton::token::RolePosition>(
+    ///     t: &mut Thread<'k, R>,
+    ///     loads: &mut baton::stages::Producer<'k, Tag, Ring, Thread<'k, R>, 4>,
+    ///     a: TensorMap<A>,
+    ///     b: TensorMap<B>,
+    ///     k: i32,
+    /// ) {
+    ///     let from = (a.at(0, k).cached(evict_first()), b.at(0, k).cached(evict_last()));
+    ///     loads.acquire(t).load(t, from);
+    /// }
+    /// ```
+    ///
+    /// # PTX
+    /// `.L2::cache_hint` on each copy of the tile, PTX 8.0, sm_90 (ISA 9.7.9.25.5).
+    #[inline(always)]
+    pub fn cached(
+        self, // C8: the stage's bytes are loaded once; pass the tile that this returns to `load`, or to `store`
+        policy: Policy,
+    ) -> TileAt<T, A, Policy> {
+        let TileAt { map, row, col, tile, .. } = self;
+        TileAt { map, row, col, hint: policy, tile }
+    }
 }
 
 /// A tile of a matrix that bulk stores may write.
@@ -472,10 +548,13 @@ pub struct TileAt<T, A = Load> {
     note = "take the map as `TensorMap<_, Store>`, for which the host lends the matrix by `&mut`, and store a tile of its own shape"
 )]
 pub trait StoreTarget<T: BulkTile>: sealed::Sealed {
+    /// A cache policy, or none.
     #[doc(hidden)]
-    fn place(self) -> TileAt<T, Store>;
+    type Hint: Hint;
+    #[doc(hidden)]
+    fn place(self) -> TileAt<T, Store, Self::Hint>;
 }
-impl<T> TileAt<T, Store> {
+impl<T, H> TileAt<T, Store, H> {
     /// One place for all of the set, whose leader stores there.
     #[inline(always)]
     pub(crate) fn agreed<S: Set>(&self, set: &mut S) {
@@ -485,11 +564,12 @@ impl<T> TileAt<T, Store> {
     }
 }
 
-impl<T, A> sealed::Sealed for TileAt<T, A> {}
+impl<T, A, H> sealed::Sealed for TileAt<T, A, H> {}
 #[diagnostic::do_not_recommend]
-impl<T: BulkTile> StoreTarget<T> for TileAt<T, Store> {
+impl<T: BulkTile, H: Hint> StoreTarget<T> for TileAt<T, Store, H> {
+    type Hint = H;
     #[inline(always)]
-    fn place(self) -> TileAt<T, Store> {
+    fn place(self) -> TileAt<T, Store, H> {
         self
     }
 }
@@ -498,7 +578,7 @@ impl<T> TileAt<T> {
     /// The tile at (`row`, `col`) of what the map at the generic address `map` describes.
     #[inline(always)]
     pub(crate) fn through(map: u64, row: i32, col: i32) -> Self {
-        TileAt { map, row, col, tile: PhantomData }
+        TileAt { map, row, col, hint: NoHint, tile: PhantomData }
     }
 }
 

@@ -97,6 +97,7 @@ pub use print::{assert, print, println};
 pub mod accumulator;
 pub mod alias;
 pub mod atomic;
+pub mod cache;
 pub mod cluster;
 pub mod collective;
 pub mod cuda_names;
@@ -125,6 +126,7 @@ pub mod protocol;
 pub mod ptx;
 pub mod raster;
 pub mod relay;
+pub mod rounding;
 pub mod same;
 pub mod scope;
 pub mod sem;
@@ -135,6 +137,7 @@ pub mod staging;
 pub mod takeover;
 pub mod tile;
 pub mod token;
+mod unrolled;
 pub mod wgmma;
 
 #[doc(hidden)]

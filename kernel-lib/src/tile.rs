@@ -12,6 +12,7 @@
 use core::marker::PhantomData;
 
 use crate::float::{bf16, e4m3, e5m2, f16};
+use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::word::Word;
 use crate::require;
 
@@ -128,6 +129,15 @@ impl<T: Element, const ROWS: usize, const COLS: usize> Tile<T, ROWS, COLS> {
         panel * (ROWS as u32 * PANEL_ROW_BYTES as u32)
             + row * PANEL_ROW_BYTES as u32
             + (byte ^ ((row % 8) << 4))
+    }
+
+    /// Address of element (`row`, `col`) of the tile at `base`. The panel is added last: then places in other panels differ by a constant,
+    /// which is part of an instruction.
+    #[inline(always)]
+    pub(crate) fn place(base: Addr<SharedCta>, row: u32, col: u32) -> Addr<SharedCta> {
+        let panel_cols = const { (PANEL_ROW_BYTES / size_of::<T>()) as u32 };
+        base.offset(Self::offset(row, col % panel_cols))
+            .offset(Self::offset(0, col / panel_cols * panel_cols))
     }
 }
 
@@ -303,6 +313,10 @@ mod tests {
         assert_eq!(T::offset(9, 8), 9 * 128);
         // The second panel starts after 16 rows of 128 bytes.
         assert_eq!(T::offset(0, 64), 16 * 128);
+        for (row, col) in [(0, 0), (3, 20), (9, 71), (15, 127)] {
+            let place = T::place(Addr::from_raw(4096), row, col);
+            assert_eq!(place.raw(), 4096 + T::offset(row, col), "{row}, {col}");
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@
 //!             let (product, read) = product.wait_group::<0, _>(&mut wg);
 //!             read.release(&mut wg);
 //!             let mut staging = staging.open(&mut wg);
-//!             staging.put_product(&mut wg, &product, |sum| sum);
+//!             staging.put_product(&mut wg, &product, |_row, _column, sum| sum);
 //!             staging.fence_proxy_async(&mut wg).store(&mut wg, c.at(0, 0)).finish(&mut wg)
 //!         }),
 //!         warp(move |w| {
@@ -80,6 +80,7 @@
 
 mod flight;
 mod fragment;
+mod put;
 
 use core::marker::PhantomData;
 
@@ -91,17 +92,15 @@ pub use self::fragment::{Fragment, MultipliesFragment, UnderWayWith};
 use crate::float::{bf16, e4m3, e5m2, f16, f16x2};
 use crate::path::{
     ByWgmma, Committed, FencedForWgmma, HasCommitted, HasIssued, Issued, ReadByWgmma,
-    ReadableByWgmma, RegistersSettled, Settled, SourceFree, WgmmaFenced, Writable,
+    ReadableByWgmma, RegistersSettled, Settled, WgmmaFenced,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
 use crate::ptx::wgmma::{Accumulator, Pair, pair};
 use crate::require;
-use crate::shared_access::write;
 use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
-use crate::staging::StagingBuffer;
 use crate::tile::{Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
-use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, WARP, Warpgroup};
+use crate::token::{Marks, RolePosition, SameSet, Set, StaysWithItsThreads, Warpgroup};
 
 /// A whole warpgroup.
 #[diagnostic::on_unimplemented(
@@ -586,67 +585,6 @@ where
 /// Instructions for `columns` columns of K.
 const fn steps_of<E>(columns: usize) -> usize {
     columns * size_of::<E>() / K_BYTES as usize
-}
-
-impl<'k, Tag, E: Element, const N: usize, S: Set, State>
-    StagingBuffer<'k, Tag, Tile<E, 64, N>, S, State>
-{
-    /// Writes a product into the buffer: each thread the elements that it holds, which are no other thread's (rule A13).
-    #[inline(always)]
-    pub fn put_product<T, V: Sums, const L: usize>(
-        &mut self,
-        warpgroup: &mut T,
-        product: &Product<[V; L], S>,
-        convert: impl Fn(V::Element) -> E,
-    ) where
-        [V; L]: Registers,
-        T: SameSet<S> + WholeWarpgroup,
-        State: Writable + SourceFree,
-    {
-        const {
-            require(
-                2 * L * V::COUNT == N,
-                "rule D14: the staging buffer has the shape of the product, 64 × N: make it `Tile<_, 64, N>`, or write a part of the product \
-                 with `put_columns`",
-            )
-        };
-        self.put_columns::<0, T, V, L>(warpgroup, product, convert);
-    }
-
-    /// As [`put_product`](Self::put_product), of a product that has more columns than the buffer: as many of them, from column `FIRST` on.
-    #[inline(always)]
-    pub fn put_columns<const FIRST: usize, T, V: Sums, const L: usize>(
-        &mut self,
-        warpgroup: &mut T,
-        product: &Product<[V; L], S>,
-        convert: impl Fn(V::Element) -> E,
-    ) where
-        [V; L]: Registers,
-        T: SameSet<S> + WholeWarpgroup,
-        State: Writable + SourceFree,
-    {
-        const {
-            require(
-                FIRST % 8 == 0 && FIRST + N <= 2 * L * V::COUNT,
-                "rule D14: the buffer is filled with the product's columns from `FIRST` on: write a multiple of 8, at most the product's \
-                 columns less the buffer's",
-            )
-        };
-        let rank = warpgroup.rank();
-        let row = 16 * (rank / WARP) + rank % WARP / 4;
-        let col = 2 * (rank % 4);
-        let base = self.base();
-        for_each(product.values(), |i, value| {
-            let first = 8 * (i / 4);
-            if first < FIRST as u32 || first >= (FIRST + N) as u32 {
-                return;
-            }
-            let (row, col) = (row + 8 * (i / 2 % 2), col + first - FIRST as u32 + i % 2);
-            let at = base.offset(Tile::<E, 64, N>::offset(row, col));
-            // SAFETY: inside the tile, and this thread's own (I16), of a buffer that no copy reads (I14, I18).
-            unsafe { write(at, convert(value)) };
-        });
-    }
 }
 
 /// Calls `each` for every sum, one call after the other in the code: a loop would index the registers, which

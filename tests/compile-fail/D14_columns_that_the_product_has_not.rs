@@ -16,7 +16,7 @@ fn zeros(cta: Cta<'_, Smem, 128>, c: TensorMap<Piece, Store>) -> Exit<'_> {
     let (joined, (stored,)) = cta.roles((warpgroup(move |mut wg| {
         let product = Product::<[f32; 64], _>::new(&mut wg);
         let mut staging = staging.open(&mut wg);
-        staging.put_columns::<128, _, _, _>(&mut wg, &product, |sum| sum);
+        staging.put_columns::<128, _, _, _, _>(&mut wg, &product, |_, _, sum| sum);
         staging.fence_proxy_async(&mut wg).store(&mut wg, c.at(0, 0)).finish(&mut wg)
     }),));
     joined.exit((stored,))

@@ -8,6 +8,7 @@ use baton::float::bf16;
 use baton_emulator::trace::{Actor, Span, Trace};
 use baton_host::{Device, EmulatorOptions, Image, Module};
 use example_common::Outcome;
+use gemm_blackwell::fused::Fused;
 use gemm_blackwell::{Output, Problem, Schedule, Shape};
 
 /// Schedules for each example.
@@ -94,9 +95,14 @@ fn pairs_are_taken_over() {
 
 /// A product in registers under every seed, each in less than two seconds.
 fn product_in_registers(shape: gemm_hopper::Shape, ctas: u32) {
+    product_in_registers_as::<f32>(shape, ctas);
+    product_in_registers_as::<bf16>(shape, ctas);
+}
+
+fn product_in_registers_as<T: gemm_hopper::Output>(shape: gemm_hopper::Shape, ctas: u32) {
     for tiles in gemm_hopper::Tiles::ALL {
         under_all_seeds(&gemm_hopper::KERNELS, |device, module, seed| {
-            let outcome = gemm_hopper::run(device, module, tiles, shape, ctas, seed)?;
+            let outcome = gemm_hopper::run_as::<T>(device, module, tiles, shape, ctas, seed)?;
             let elapsed = outcome.launch.elapsed;
             assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
             Ok(outcome)
@@ -129,9 +135,11 @@ fn products_in_registers_have_no_hazards() {
             for seed in 0..20 {
                 device.set_seed(seed);
                 let shape = gemm_hopper::Shape { m, n, k };
-                let outcome = gemm_hopper::run(&device, &module, tiles, shape, ctas, seed);
-                let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-                assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
+                for run in [gemm_hopper::run_as::<f32>, gemm_hopper::run_as::<bf16>] {
+                    let outcome = run(&device, &module, tiles, shape, ctas, seed);
+                    let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                    assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
+                }
             }
         }
     }
@@ -219,6 +227,36 @@ fn products_of_pairs_are_right() {
     product_of_pairs::<bf16>(Shape { m: 256, n: 512, k: 448 }, 2);
     product_of_pairs::<f32>(Shape { m: 300, n: 513, k: 65 }, 1);
     product_of_pairs::<bf16>(Shape { m: 1, n: 7, k: 1 }, 1);
+}
+
+/// A product with more in its epilogue, under every seed.
+fn fused_product(shape: Shape, pairs: u32) {
+    let problem = Fused::new(shape, 1);
+    under_all_seeds(&gemm_blackwell::KERNELS, |device, module, _| {
+        Ok(problem.run(device, module, pairs)?.outcome)
+    });
+}
+
+#[test]
+fn fused_products_are_right() {
+    // More steps than stages; more tiles than accumulators on one pair; ragged in all extents.
+    fused_product(Shape { m: 256, n: 512, k: 448 }, 2);
+    fused_product(Shape { m: 300, n: 513, k: 65 }, 1);
+    fused_product(Shape { m: 1, n: 7, k: 1 }, 1);
+}
+
+#[test]
+fn fused_products_have_no_hazards() {
+    let device = Device::emulator(EmulatorOptions::default().with_strict(true));
+    let module = device.load(&gemm_blackwell::KERNELS).expect("it loads");
+    let problem = Fused::new(Shape { m: 300, n: 520, k: 392 }, 2);
+    for seed in 0..10 {
+        device.set_seed(seed);
+        let product = problem.run(&device, &module, 1);
+        let outcome = product.unwrap_or_else(|error| panic!("seed {seed}: {error}")).outcome;
+        assert!(outcome.is_verified(), "seed {seed}: {outcome:?}");
+        assert!(outcome.launch.hazards.is_empty(), "seed {seed}: {outcome:?}");
+    }
 }
 
 #[test]

@@ -65,6 +65,13 @@ fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module
         kernel("with_e4m3_e5m2"),
         kernel("with_i8_u8"),
         kernel("together"),
+        kernel("stored_as_bf16"),
+        kernel("stored_as_f16"),
+        kernel("stored_as_u16"),
+        kernel("stored_as_f32"),
+        kernel("stored_as_u8"),
+        kernel("stored_as_f64"),
+        kernel("some_columns"),
     ];
     let binary = Binary { arch: "sm_90a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
@@ -349,5 +356,50 @@ fn e1_a_new_product_is_zero_before_the_fence() {
             }
         }
         assert!(products > 0, "{}: there is a product", binary.arch);
+    }
+}
+
+/// A product, stored as elements of each width, each with something of its row and its column.
+#[test]
+fn a_product_is_stored_as_elements_of_every_width() {
+    use kernels::stored::{self, COLUMNS, FIRST, SOME, with_its_place};
+    let (device, module) = emulator_with(ptx(), EmulatorOptions::default().with_strict(true));
+    let wanted = |columns: std::ops::Range<usize>| -> Vec<f32> {
+        let factor = |of: fn(u32) -> u8, row: usize, i: usize| of((64 * row + i) as u32) % 3;
+        let sum = |row, column| -> f32 {
+            let product = |i| f32::from(factor(a, row, i) * factor(b, column, i));
+            (0..64).map(product).sum()
+        };
+        let element =
+            |row: usize, column: usize| with_its_place(row as u32, column as u32, sum(row, column));
+        let places = (0..64).flat_map(|row| columns.clone().map(move |column| (row, column)));
+        places.map(|(row, column)| element(row, column)).collect()
+    };
+    macro_rules! all {
+        ($($name:ident: $element:ty, $columns:expr, $from:expr, $to:expr;)*) => {$(
+            let (from, to): (fn(f32) -> $element, fn($element) -> f64) = ($from, $to);
+            let elements = wanted($columns);
+            for seed in 0..SEEDS {
+                device.set_seed(seed);
+                let mut output = Buffer::<$element>::poisoned(&device, elements.len()).expect("memory");
+                let matrix = Matrix::new(64, ($columns).len() as u64);
+                let call = stored::$name(output.tensor_map_mut(matrix).expect("a matrix"));
+                let launch = device.launch(&module, 1, call);
+                let launch = launch.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert!(launch.hazards.is_empty(), "{}, seed {seed}: {launch:?}", stringify!($name));
+                let found = output.to_vec().expect("memory").into_iter().map(to);
+                let elements = elements.iter().map(|&value| to(from(value)));
+                assert!(found.eq(elements), "{}, seed {seed}", stringify!($name));
+            }
+        )*};
+    }
+    all! {
+        stored_as_bf16: bf16, 0..COLUMNS, bf16::from_f32, |e| e.to_f32().into();
+        stored_as_f16: f16, 0..COLUMNS, f16::from_f32, |e| e.to_f32().into();
+        stored_as_u16: u16, 0..COLUMNS, |value| value as u16, f64::from;
+        stored_as_f32: f32, 0..COLUMNS, |value| value, f64::from;
+        stored_as_u8: u8, 0..COLUMNS, |value| value as u8, f64::from;
+        stored_as_f64: f64, 0..COLUMNS, f64::from, |e| e;
+        some_columns: bf16, FIRST..FIRST + SOME, bf16::from_f32, |e| e.to_f32().into();
     }
 }

@@ -168,6 +168,9 @@ fn emulator_with(ptx: &'static str, options: EmulatorOptions) -> (Device, Module
         kernel("watched"),
         kernel("spread"),
         kernel("few_elements"),
+        kernel("in_turns"),
+        kernel("one_in_turns"),
+        kernel("cached_copy"),
     ];
     let binary = Binary { arch: "sm_100a", ptx, lines: "", cubin: None, kernels: KERNELS };
     // An image is part of a program, and lives as long.
@@ -639,4 +642,93 @@ fn products_go_wrong(
         found[*first],
         expected[*first]
     ))
+}
+
+/// What is wrong with `in_turns`, or with `one_in_turns` where `alone`, under a seed.
+fn stores_go_wrong(
+    (device, module): &(Device, Module),
+    alone: bool,
+    pieces: u32,
+    seed: u64,
+) -> Option<String> {
+    use typed_kernel::stores::{COLUMNS, ROWS, in_turns, one_in_turns};
+    device.set_seed(seed);
+    let elements = ROWS * COLUMNS * pieces;
+    let empty = || Buffer::<u32>::poisoned(device, elements as usize).expect("memory");
+    let matrix = Matrix::new((ROWS * pieces).into(), COLUMNS.into());
+    let (mut first, mut second) = (empty(), empty());
+    let map = first.tensor_map_mut(matrix).expect("a matrix");
+    let launched = if alone {
+        device.launch(module, 1, one_in_turns(map, pieces))
+    } else {
+        let second = second.tensor_map_mut(matrix).expect("a matrix");
+        device.launch(module, 1, in_turns(map, second, pieces))
+    };
+    match launched {
+        Err(error) => return Some(error.to_string()),
+        Ok(report) => {
+            if let Some(hazard) = report.hazards.first() {
+                return Some(hazard.to_string());
+            }
+        }
+    }
+    let right = |buffer: &Buffer<u32>| buffer.to_vec().expect("memory").into_iter().eq(0..elements);
+    (!right(&first) || !alone && !right(&second)).then(|| "wrong elements".to_owned())
+}
+
+#[test]
+fn b7_buffers_take_turns_under_every_schedule() {
+    let emulator = strict(ptx(), 1);
+    for seed in 0..SEEDS {
+        for alone in [false, true] {
+            let pieces = 1 + seed as u32 % 7;
+            let wrong = stores_go_wrong(&emulator, alone, pieces, seed);
+            assert_eq!(wrong, None, "seed {seed}, {pieces} pieces");
+        }
+    }
+}
+
+/// A wait that lets one group more be unread lets the buffer be written that a copy still reads.
+#[test]
+fn b7_a_wait_that_lets_one_group_more_be_unread_is_noticed() {
+    let start = ptx().find(".entry one_in_turns(").expect("the kernel");
+    let end = ptx()[start..].find(".visible").map_or(ptx().len(), |end| start + end);
+    let body = &ptx()[start..end];
+    for (from, to) in [
+        ("cp.async.bulk.wait_group.read 1", "cp.async.bulk.wait_group.read 2"),
+        ("cp.async.bulk.wait_group.read 1", "//"),
+        ("cp.async.bulk.wait_group.read 0", "cp.async.bulk.wait_group.read 1"),
+    ] {
+        assert!(body.contains(from), "`{from}`");
+        let body = body.replace(from, to);
+        let text = format!("{}{body}{}", &ptx()[..start], &ptx()[end..]);
+        let emulator = strict(text.leak(), 1);
+        let wrong = (0..SEEDS).find_map(|seed| stores_go_wrong(&emulator, true, 5, seed));
+        assert!(wrong.is_some(), "`{from}` becomes `{to}`");
+    }
+}
+
+#[test]
+fn copies_say_what_the_cache_should_do() {
+    use typed_kernel::stores::{COLUMNS, ROWS, cached_copy};
+    let load = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint";
+    let store = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint";
+    for step in [load, store] {
+        has_steps("cached_copy", &[step]);
+    }
+    has_steps("cached_copy", &["createpolicy.fractional.L2::evict_first"]);
+    has_steps("cached_copy", &["createpolicy.fractional.L2::evict_last.L2::evict_first"]);
+    let (device, module) = strict(ptx(), 1);
+    for seed in 0..SEEDS {
+        device.set_seed(seed);
+        let pieces = 1 + seed as u32 % 5;
+        let elements: Vec<u32> = (0..ROWS * COLUMNS * pieces).collect();
+        let from = Buffer::from_slice(&device, &elements).expect("memory");
+        let mut to = Buffer::<u32>::poisoned(&device, elements.len()).expect("memory");
+        let matrix = Matrix::new((ROWS * pieces).into(), COLUMNS.into());
+        let from = from.tensor_map(matrix).expect("a matrix");
+        let call = cached_copy(from, to.tensor_map_mut(matrix).expect("a matrix"), pieces);
+        silent(device.launch(&module, 1, call), seed);
+        assert_eq!(to.to_vec().expect("memory"), elements, "seed {seed}");
+    }
 }

@@ -143,3 +143,45 @@ fn no_loop_has_a_fence_of_the_whole_gpu_for_memory_of_a_cluster() {
     assert_eq!(found, [""; 0]);
     assert_eq!(unneeded, BTreeSet::new(), "these have no such fence: leave them out");
 }
+
+/// In the loop over the tiles: conversions of two values, stores of as many bytes as one instruction has, and none of one value, of less, or to
+/// a thread's own memory.
+#[test]
+fn epilogues_convert_two_values_and_store_wide() {
+    const TWO: &str = "F2FP.BF16.F32.PACK_AB";
+    const ROW: &str = "STS.128";
+    const MATRICES: &str = "STSM.16.M88.4";
+    const SUMS: &str = "STS.64";
+    type Wanted = (&'static str, &'static [(&'static str, usize)]);
+    // Of a thread: 128 columns, the 256 of a pair, 32 columns at a time; of a warpgroup, each thread: 64 or 128 sums, of two warpgroups twice.
+    let blackwell: [Wanted; 6] = [
+        ("gemm_f32", &[(ROW, 32)]),
+        ("gemm_bf16", &[(TWO, 64), (ROW, 16)]),
+        ("gemm_dynamic_bf16", &[(TWO, 64), (ROW, 16)]),
+        ("gemm_pair_f32", &[(ROW, 64)]),
+        ("gemm_pair_bf16", &[(TWO, 128), (ROW, 32)]),
+        ("gemm_fused", &[(TWO, 16), (ROW, 4)]),
+    ];
+    let hopper: [Wanted; 6] = [
+        ("gemm", &[(SUMS, 32)]),
+        ("gemm_bf16", &[(TWO, 32), (MATRICES, 8)]),
+        ("gemm_cooperative", &[(SUMS, 128)]),
+        ("gemm_cooperative_bf16", &[(TWO, 128), (MATRICES, 32)]),
+        ("gemm_multicast", &[(SUMS, 128)]),
+        ("gemm_multicast_bf16", &[(TWO, 128), (MATRICES, 32)]),
+    ];
+    for (built, kernels) in [(gemm(), blackwell), (kernels("gemm-hopper", Arch::Sm90a), hopper)] {
+        let listing = built.listing();
+        for (kernel, wanted) in kernels {
+            let mut opcodes = Opcodes::new();
+            for opcode in Code::of_listing(&listing, kernel).opcodes_in_loops() {
+                if ["F2F", "STS", "STL", "LDL"].iter().any(|begin| opcode.starts_with(begin)) {
+                    *opcodes.entry(opcode).or_default() += 1;
+                }
+            }
+            let wanted: Opcodes =
+                wanted.iter().map(|&(opcode, times)| (opcode.to_owned(), times)).collect();
+            assert_eq!(opcodes, wanted, "{kernel}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use baton_bench_model::{B200, Bound, H200, Kernel, Machine, Square};
 use gemm_blackwell_kernel as blackwell;
-use gemm_hopper_kernel::cooperative;
+use gemm_hopper_kernel::{cooperative, multicast};
 
 /// A product, what it is called, and where it is.
 struct Row {
@@ -24,7 +24,7 @@ fn rows() -> Vec<Row> {
         .multiplied_in_parts_of(64)
         .waiting_for_its_epilogue(4200)
         .in_groups_of(8);
-    let shared = cooperative::PEERS;
+    let shared = multicast::PEERS;
     let one = Kernel::new((blackwell::TILE_M, blackwell::TILE_N));
     let pair = Kernel::new((blackwell::pair::TILE_M, blackwell::pair::TILE_N));
     let pair = pair.by_a_pair().in_groups_of(8);
@@ -32,10 +32,18 @@ fn rows() -> Vec<Row> {
         row("`gemm`, 64 × 128", H200, narrow, true),
         row("`gemm_cooperative`, 128 × 256, two warpgroups", H200, wide, true),
         row("`gemm_multicast`, the same in clusters of 2", H200, wide.sharing(1, shared), true),
+        row(
+            "`gemm_multicast_bf16`, the same into bf16",
+            H200,
+            wide.sharing(1, shared).storing(2),
+            true,
+        ),
         row("`gemm_f32`, 128 × 128", B200, one, true),
         row("`gemm_bf16`, 128 × 128", B200, one.storing(2), true),
         row("`gemm_pair_f32`, pair 256 × 256", B200, pair, true),
         row("`gemm_pair_bf16`, pair 256 × 256", B200, pair.storing(2), true),
+        // The residual is as many bytes again.
+        row("`gemm_fused`, with bias, gelu and residual", B200, pair.storing(2 + 2), true),
         row(
             "128 × 256, two warpgroups, in clusters of 2, epilogue overlapped",
             H200,

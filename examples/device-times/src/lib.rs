@@ -10,7 +10,7 @@ use baton::float::bf16;
 use baton_host::{Buffer, Device, Error, Matrix, Stream, read, read_tiles, write, write_tiles};
 use example_common::Outcome;
 use gemm_hopper::Tiles;
-use gemm_hopper_kernel::cooperative;
+use gemm_hopper_kernel::{cooperative, multicast};
 use protocols::Protocol;
 use reservation::{CTAS, plain};
 use reservation_kernel::THREADS;
@@ -162,7 +162,7 @@ fn product(
     let (a, b) = (buffer(m)?, buffer(n)?);
     let mut c = Buffer::<f32>::zeroed(device, m as usize * n as usize)?;
     let tiles = |extent: u32, tile: usize| extent.div_ceil(tile as u32);
-    let peers = if kernel == Tiles::Multicast { cooperative::PEERS } else { 1 };
+    let peers = if kernel == Tiles::Multicast { multicast::PEERS } else { 1 };
     let (tile_m, tile_n) = match kernel {
         Tiles::Narrow => (gemm_hopper_kernel::TILE_M, gemm_hopper_kernel::TILE_N),
         _ => (cooperative::TILE_M, cooperative::TILE_N),
@@ -182,7 +182,7 @@ fn product(
         match kernel {
             Tiles::Narrow => launch!(gemm_hopper_kernel::gemm),
             Tiles::Cooperative => launch!(cooperative::gemm_cooperative),
-            Tiles::Multicast => launch!(cooperative::gemm_multicast),
+            Tiles::Multicast => launch!(multicast::gemm_multicast),
         }
     })?;
     let rate = |seconds| 2.0 * f64::from(m) * f64::from(n) * f64::from(k) / seconds / 1e12;

@@ -1,6 +1,8 @@
 //! What the host does for the kernel: inputs, the launch on tiles, and a reference in double precision that every
 //! element is held against.
 
+pub mod fused;
+
 use std::num::NonZero;
 use std::thread;
 
@@ -21,6 +23,8 @@ const ROW_ALIGNMENT: usize = 16;
 
 /// An element type of C and the kernels that make it.
 pub trait Output: kernel::Output + DeviceValue {
+    /// Its name.
+    const NAME: &'static str;
     /// The name of the kernel whose CTAs stride over the tiles.
     const KERNEL: &'static str;
     /// The name of the kernel whose CTAs take tiles as they come.
@@ -64,6 +68,7 @@ pub trait Output: kernel::Output + DeviceValue {
 }
 
 impl Output for f32 {
+    const NAME: &'static str = "f32";
     const KERNEL: &'static str = "gemm_f32";
     const DYNAMIC: &'static str = "gemm_dynamic_f32";
     const PAIR: &'static str = "gemm_pair_f32";
@@ -106,6 +111,7 @@ impl Output for f32 {
 }
 
 impl Output for bf16 {
+    const NAME: &'static str = "bf16";
     const KERNEL: &'static str = "gemm_bf16";
     const DYNAMIC: &'static str = "gemm_dynamic_bf16";
     const PAIR: &'static str = "gemm_pair_bf16";
@@ -300,6 +306,19 @@ impl Problem {
     /// Holds each element against the reference: the sum may be rounded once for each product and its addition, in
     /// any order, and the result to the output's type.
     fn compare<T: Output>(&self, found: &[T], pitch: usize) -> (Verdict, f64) {
+        self.compare_with(found, pitch, |_, sum, of_sum| {
+            (sum, of_sum + half_ulp::<T>(sum.abs() + of_sum))
+        })
+    }
+
+    /// The same, of what `element` makes of the number of an element, its sum, and how far that may be off: its value, and how far it may be
+    /// off.
+    fn compare_with<T: Output>(
+        &self,
+        found: &[T],
+        pitch: usize,
+        element: impl Fn(usize, f64, f64) -> (f64, f64),
+    ) -> (Verdict, f64) {
         let Shape { n, k, .. } = self.shape;
         let mut verdict = Verdict::default();
         let mut worst: f64 = 0.0;
@@ -308,7 +327,7 @@ impl Problem {
             for (col, found) in elements.iter().map(|c| c.to_f64()).enumerate() {
                 let Reference { value, magnitude } = self.reference[row * n + col];
                 let of_sum = 2.0 * k as f64 * UNIT_ROUNDOFF * magnitude;
-                let bound = of_sum + half_ulp::<T>(value.abs() + of_sum);
+                let (value, bound) = element(row * n + col, value, of_sum);
                 let error = (found - value).abs();
                 // What is not a number, as the poison is, compares with nothing and is wrong.
                 verdict.element(error <= bound, || {

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use baton::float::bf16;
 use clap::{CommandFactory, Parser, ValueEnum};
 use example_common::{Options, Report, while_waiting};
+use gemm_blackwell::fused::{self, Fused};
 use gemm_blackwell::{KERNELS, Output, Problem, Schedule, Shape, ctas};
-use gemm_blackwell_kernel::{ACCUMULATORS, STAGES, pair};
+use gemm_blackwell_kernel::{ACCUMULATORS, STAGES, fused as fused_kernel, pair};
 
 /// C = A · Bᵀ on Blackwell's tensor cores: A is M × K, B is N × K, both bf16
 ///
@@ -26,9 +27,9 @@ struct Arguments {
     #[arg(long, default_value_t = 512, value_parser = extent())]
     k: u32,
 
-    /// Element type of C
-    #[arg(long, value_enum, default_value_t = OutputType::F32)]
-    output: OutputType,
+    /// Element type of C [default: f32, and bf16 with `--schedule fused`]
+    #[arg(long, value_enum)]
+    output: Option<OutputType>,
 
     /// Whether each CTA strides over the tiles, or takes over those of CTAs that have not started
     #[arg(long, value_enum, default_value_t = ScheduleKind::Strided)]
@@ -52,7 +53,10 @@ enum OutputType {
 enum ScheduleKind {
     Strided,
     Dynamic,
+    /// Pairs of CTAs, which stride over larger tiles
     Pairs,
+    /// Pairs that compute gelu(A · Bᵀ + bias) + residual, in bf16
+    Fused,
 }
 
 /// Extents whose tiles a launch can count.
@@ -64,12 +68,19 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if arguments.schedule == ScheduleKind::Dynamic && arguments.ctas.is_some() {
         let kind = clap::error::ErrorKind::ArgumentConflict;
-        let why = "`--ctas` is for `--schedule strided` and `pairs`: a dynamic grid has a CTA for each tile";
+        let why = "`--ctas` is for `--schedule strided`, `pairs` and `fused`: a dynamic grid has a CTA for each tile";
+        Arguments::command().error(kind, why).exit();
+    }
+    let fused = arguments.schedule == ScheduleKind::Fused;
+    if fused && matches!(arguments.output, Some(OutputType::F32)) {
+        let kind = clap::error::ErrorKind::ArgumentConflict;
+        let why = "`--schedule fused` makes bf16: leave `--output` out, or write `--output bf16`";
         Arguments::command().error(kind, why).exit();
     }
     arguments.options.conclude(match arguments.output {
-        OutputType::F32 => multiply::<f32>(&arguments),
-        OutputType::Bf16 => multiply::<bf16>(&arguments),
+        _ if fused => multiply::<bf16>(&arguments),
+        Some(OutputType::Bf16) => multiply::<bf16>(&arguments),
+        _ => multiply::<f32>(&arguments),
     })
 }
 
@@ -77,16 +88,12 @@ fn multiply<T: Output>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> 
     let Arguments { m, n, k, options, .. } = arguments;
     let (device, module) = options.open(&KERNELS)?;
     let shape = Shape { m: *m as usize, n: *n as usize, k: *k as usize };
+    let strided = || arguments.ctas.unwrap_or_else(|| ctas(&device, shape));
     let (kernel, schedule) = match arguments.schedule {
-        ScheduleKind::Strided => {
-            let ctas = arguments.ctas.unwrap_or_else(|| ctas(&device, shape));
-            (T::KERNEL, Schedule::Strided(ctas))
-        }
+        ScheduleKind::Strided => (T::KERNEL, Schedule::Strided(strided())),
         ScheduleKind::Dynamic => (T::DYNAMIC, Schedule::Dynamic),
-        ScheduleKind::Pairs => {
-            let ctas = arguments.ctas.unwrap_or_else(|| ctas(&device, shape));
-            (T::PAIR, Schedule::Pairs(ctas.div_ceil(2)))
-        }
+        ScheduleKind::Pairs => (T::PAIR, Schedule::Pairs(strided().div_ceil(2))),
+        ScheduleKind::Fused => (fused::KERNEL, Schedule::Pairs(strided().div_ceil(2))),
     };
     let tiles = shape.tiles();
     let ctas = match schedule {
@@ -95,17 +102,31 @@ fn multiply<T: Output>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> 
         Schedule::Pairs(pairs) => 2 * pairs,
     };
 
-    let problem =
-        while_waiting("multiplying in double precision", || Problem::new(shape, options.seed));
-    let product =
-        while_waiting("running the kernel", || problem.run_as::<T>(&device, &module, schedule))?;
+    let product = match (arguments.schedule, schedule) {
+        (ScheduleKind::Fused, Schedule::Pairs(pairs)) => {
+            let problem = while_waiting("multiplying in double precision", || {
+                Fused::new(shape, options.seed)
+            });
+            while_waiting("running the kernel", || problem.run(&device, &module, pairs))?
+        }
+        _ => {
+            let problem = while_waiting("multiplying in double precision", || {
+                Problem::new(shape, options.seed)
+            });
+            while_waiting("running the kernel", || problem.run_as::<T>(&device, &module, schedule))?
+        }
+    };
 
     let mut report = Report::new(&device, &module, kernel);
-    let size = format!("{m} x {n} x {k}, bf16 to {:?}", arguments.output).to_lowercase();
+    let size = format!("{m} x {n} x {k}, bf16 to {}", T::NAME);
     report.row("problem size", size, vec![*m, *n, *k]);
     report.row("kernel", kernel, kernel);
     report.row("CTAs", ctas, ctas);
-    let stages = if let Schedule::Pairs(_) = schedule { pair::STAGES } else { STAGES };
+    let stages = match arguments.schedule {
+        ScheduleKind::Fused => fused_kernel::STAGES,
+        ScheduleKind::Pairs => pair::STAGES,
+        _ => STAGES,
+    };
     let text = format!("{stages} of A and B, {ACCUMULATORS} accumulators");
     report.row("pipeline stages", text, stages);
     let error = product.largest_relative_error;

@@ -58,7 +58,18 @@ fn tiles_are_taken_as_they_come() {
 }
 
 #[test]
+fn the_epilogue_adds_and_activates() {
+    let output = gemm(&["--device", "emulator", "--schedule", "fused", "--n", "300"]);
+    let table = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{table}");
+    assert!(table.contains("gemm_fused") && table.contains("bf16 to bf16"), "{table}");
+    assert!(table.ends_with("yes, all 76800 elements\n"), "{table}");
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_words() {
+    let fused = ["--schedule", "fused", "--output", "f32"];
+    assert!(refusal(&fused, 2).contains("`--schedule fused` makes bf16"));
     let dynamic = ["--schedule", "dynamic", "--ctas", "3"];
     assert!(refusal(&dynamic, 2).contains("`--ctas` is for `--schedule strided`"));
     assert!(refusal(&["--m", "0"], 2).contains("0 is not in 1..=1048576"));

@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use clap::Parser;
+use baton::float::bf16;
+use clap::{Parser, ValueEnum};
 use example_common::{Options, Report, while_waiting};
-use gemm_hopper::{KERNELS, Shape, Tiles, run};
+use gemm_hopper::{KERNELS, Output, Shape, Tiles, run_as};
 
 /// C = A · Bᵀ on Hopper's tensor cores: A is M × K, B is N × K, both bf16
 ///
@@ -32,22 +33,35 @@ struct Arguments {
     #[arg(long, value_enum, default_value_t = Tiles::Narrow)]
     tiles: Tiles,
 
+    /// Element type of C
+    #[arg(long, value_enum, default_value_t = OutputType::F32)]
+    output: OutputType,
+
     #[command(flatten)]
     options: Options,
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    arguments.options.conclude(multiply(&arguments))
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OutputType {
+    F32,
+    Bf16,
 }
 
-fn multiply(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let Arguments { m, n, k, ctas, tiles, options } = arguments;
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.options.conclude(match arguments.output {
+        OutputType::F32 => multiply::<f32>(&arguments),
+        OutputType::Bf16 => multiply::<bf16>(&arguments),
+    })
+}
+
+fn multiply<T: Output>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+    let Arguments { m, n, k, ctas, tiles, options, .. } = arguments;
     let (device, module) = options.open(&KERNELS)?;
     let shape = Shape { m: *m as usize, n: *n as usize, k: *k as usize };
-    let run = || run(&device, &module, *tiles, shape, *ctas, options.seed);
+    let run = || run_as::<T>(&device, &module, *tiles, shape, *ctas, options.seed);
     let outcome = while_waiting("running the kernel", run)?;
-    let mut report = Report::new(&device, &module, tiles.kernel());
+    let mut report = Report::new(&device, &module, tiles.kernel::<T>());
     report.row("product", format!("{m} x {n}, sums of {k}"), format!("{m}x{n}x{k}"));
     Ok(report.conclude(&outcome))
 }

@@ -1,10 +1,11 @@
 //! What fills a stage with bulk copies: tiles of exactly the stage's types.
 
-use crate::global::TileAt;
+use crate::global::{Load, TileAt};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCluster, SharedCta};
+use crate::ptx::policy::Hint;
 use crate::ptx::tcgen05::CtaGroup;
-use crate::ptx::tensor_full::Multicast;
+use crate::ptx::tensor_full::{Multicast, NoGroup, One, cp_async_bulk_tensor_load as load};
 use crate::require;
 use crate::tile::{BulkTile, PANEL_ROW_BYTES, StageData, Tile, ToAll};
 
@@ -32,8 +33,8 @@ pub unsafe trait Fills<D> {
 }
 
 // SAFETY: one copy of a whole box for each panel; a box delivers all its bytes, outside the matrix too (I12).
-unsafe impl<T, const ROWS: usize, const COLS: usize> Fills<Tile<T, ROWS, COLS>>
-    for TileAt<Tile<T, ROWS, COLS>>
+unsafe impl<T, H: Hint, const ROWS: usize, const COLS: usize> Fills<Tile<T, ROWS, COLS>>
+    for TileAt<Tile<T, ROWS, COLS>, Load, H>
 where
     Tile<T, ROWS, COLS>: BulkTile,
 {
@@ -50,10 +51,11 @@ where
             // SAFETY: the caller's promise; the panel lies in the stage, and a CTA's own shared memory is part of the
             // cluster's under the same addresses.
             unsafe {
+                let at = ptx::tensor_full::Tile(at);
                 if G::CTAS == 1 {
-                    ptx::tensor::cp_async_bulk_tensor_to_shared(to, map, at, barrier)
+                    load::<_, _, _, NoGroup, _>(to, map, at, barrier, One, self.hint)
                 } else {
-                    ptx::tensor::cp_async_bulk_tensor_to_pair::<G, _>(to, map, at, barrier)
+                    load::<_, _, _, G, _>(to, map, at, barrier, One, self.hint)
                 }
             };
             panel += 1;
@@ -64,8 +66,8 @@ where
 // SAFETY: each CTA copies its share of the rows into every CTA, so that each gets the whole tile, since the number of CTAs is in
 // the type of the field that all have (I23); a box delivers all its bytes, outside the matrix too (I12).
 #[diagnostic::do_not_recommend]
-unsafe impl<T, const SHARE: usize, const ROWS: usize, const COLS: usize, const CTAS: u32>
-    Fills<ToAll<Tile<T, ROWS, COLS>, CTAS>> for TileAt<Tile<T, SHARE, COLS>>
+unsafe impl<T, H: Hint, const SHARE: usize, const ROWS: usize, const COLS: usize, const CTAS: u32>
+    Fills<ToAll<Tile<T, ROWS, COLS>, CTAS>> for TileAt<Tile<T, SHARE, COLS>, Load, H>
 where
     Tile<T, ROWS, COLS>: BulkTile,
     Tile<T, SHARE, COLS>: BulkTile,
@@ -95,19 +97,13 @@ where
             // SAFETY: the caller's promise, in each of the CTAs: the ring lies at the same place in all (I7), none of which has ended
             // (I22), and every peer has released the stage, since the empty barrier counts the consumers of all (I11).
             unsafe {
+                let at = ptx::tensor_full::Tile(at);
                 if G::CTAS == 1 {
-                    let peers = all_peers(CTAS);
-                    ptx::tensor::cp_async_bulk_tensor_multicast(to, map, at, barrier, peers)
+                    let peers = Multicast(all_peers(CTAS));
+                    load::<_, _, _, NoGroup, _>(to, map, at, barrier, peers, self.hint)
                 } else {
                     let peers = Multicast(first_of_all_pairs(CTAS) << (rank % G::CTAS));
-                    ptx::tensor_full::cp_async_bulk_tensor_load::<_, _, _, G, _>(
-                        to,
-                        map,
-                        ptx::tensor_full::Tile(at),
-                        barrier,
-                        peers,
-                        ptx::policy::NoHint,
-                    )
+                    load::<_, _, _, G, _>(to, map, at, barrier, peers, self.hint)
                 }
             };
             panel += 1;

@@ -18,7 +18,7 @@ use crate::ptx::tcgen05::{Group1, Group2};
 use crate::require;
 use crate::scope::{Cluster, Cta as CtaScope};
 use crate::sem::{Relaxed, Release};
-use crate::shared_access::{check, read, read_chunk, unpack, write};
+use crate::shared_access::{check, read, read_chunk, unpack_all, write};
 use crate::staging::{GoesBack, HandBack, StagingBuffer};
 use crate::tile::{BulkTile, Elements};
 use crate::token::{Brand, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed};
@@ -308,11 +308,11 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `fence.proxy.async.shared::cta`, PTX 8.0, sm_90 (ISA 9.7.13.4).
     #[inline(always)]
     #[allow(clippy::type_complexity)]
-    pub fn fence_proxy_async_with<T, Other, D, Before>(
+    pub fn fence_proxy_async_with<T, Other, D, Before, const N: u32>(
         self, // B1, B2: the accesses are fenced; go on with what this returns
         set: &mut T,
-        staging: StagingBuffer<'k, Other, D, S, Before>,
-    ) -> (Slot<'k, Tag, R, S, State::Fenced>, StagingBuffer<'k, Other, D, S, Before::Fenced>)
+        staging: StagingBuffer<'k, Other, D, S, Before, N>,
+    ) -> (Slot<'k, Tag, R, S, State::Fenced>, StagingBuffer<'k, Other, D, S, Before::Fenced, N>)
     where
         T: SameSet<S>,
         D: BulkTile,
@@ -392,14 +392,10 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         };
         let last = const { <R::Data as Elements>::LEN - N as u32 };
         check(index <= last && index % (per_chunk as u32) == 0);
-        let mut words = [0; 4];
-        core::array::from_fn(|i| {
-            if i % per_chunk == 0 {
-                let at = self.data().offset(R::Data::byte_offset(index + i as u32));
-                // SAFETY: in range, as in `get` (I13, I14, I15); both orders of elements keep 16 bytes together, aligned.
-                words = unsafe { read_chunk(at) };
-            }
-            unpack(&words, i % per_chunk)
+        unpack_all(|byte| {
+            let i = (byte / size_of::<<R::Data as Elements>::Element>()) as u32;
+            // SAFETY: in range, as in `get` (I13, I14, I15); both orders of elements keep 16 bytes together, aligned.
+            unsafe { read_chunk(self.data().offset(R::Data::byte_offset(index + i))) }
         })
     }
 

@@ -58,8 +58,8 @@ fn a_bundle_runs_where_there_is_no_rust() {
         assert_eq!(of(program), ["passed"], "{log:#}");
         assert!(text.contains(&format!("passed   {program} ")), "{program}:\n{text}");
     }
-    // Once with each kind of tiles.
-    assert_eq!(of("gemm-hopper"), ["passed"; 3], "{log:#}");
+    // Once with each kind of tiles, and once into bf16.
+    assert_eq!(of("gemm-hopper"), ["passed"; 4], "{log:#}");
     assert_eq!(of("protocols").len(), 11);
     // What needs a newer GPU is named.
     assert_eq!(of("gemm-blackwell"), ["skipped"], "{log:#}");

@@ -61,7 +61,7 @@ pub fn gemm_dynamic<T: Output>(
                 let mut acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
                 for col in (0..TILE_N as u32).step_by(CHUNK) {
                     let (rest, values) = acc.ld::<CHUNK>(&mut wg, col).wait_ld(&mut wg);
-                    staging.put(&mut wg, col, values.map(T::from_f32));
+                    staging.put(&mut wg, col, values);
                     acc = rest;
                 }
                 let acc = acc.fence_before_thread_sync(&mut wg);

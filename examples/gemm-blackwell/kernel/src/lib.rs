@@ -9,14 +9,17 @@
 //!                ◀─commit─          ◀─release─
 //! ```
 #![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod dynamic;
+pub mod fused;
+mod gelu;
 pub mod pair;
 pub mod raw;
 
 use baton::global::Store;
 use baton::prelude::*;
-use baton::tile::Element;
+use baton::rounding::RoundsFrom;
 
 /// Rows of a tile of C, and of A's tile.
 pub const TILE_M: usize = 128;
@@ -47,23 +50,10 @@ baton::shared! {
     }
 }
 
-/// What C can be made of.
-pub trait Output: Element {
-    /// The value that is stored for an accumulator's.
-    fn from_f32(value: f32) -> Self;
-}
-impl Output for f32 {
-    #[inline(always)]
-    fn from_f32(value: f32) -> f32 {
-        value
-    }
-}
-impl Output for bf16 {
-    #[inline(always)]
-    fn from_f32(value: f32) -> bf16 {
-        bf16::from_f32(value)
-    }
-}
+/// What C can be made of: what an accumulator's values are rounded to.
+pub trait Output: RoundsFrom<f32> {}
+impl Output for f32 {}
+impl Output for bf16 {}
 
 /// The tiles of C that one CTA computes: every `step`-th, row by row of tiles.
 #[derive(Clone, Copy)]
@@ -111,7 +101,7 @@ pub fn gemm<T: Output>(
                 let mut acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
                 for col in (0..TILE_N as u32).step_by(CHUNK) {
                     let (next, values) = acc.ld::<CHUNK>(&mut wg, col).wait_ld(&mut wg);
-                    staging.put(&mut wg, col, values.map(T::from_f32));
+                    staging.put(&mut wg, col, values);
                     acc = next;
                 }
                 let acc = acc.fence_before_thread_sync(&mut wg);

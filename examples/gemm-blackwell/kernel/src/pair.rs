@@ -2,7 +2,8 @@
 //!
 //! The two CTAs of a pair multiply together: each loads 128 rows of A and 128 of B, and one instruction of the CTA that leads reads both
 //! halves. So a byte that is loaded serves twice the instructions that it serves in tiles of 128 × 128. Each CTA drains its own 128 rows of
-//! the accumulator, piece by piece, while the pair multiplies the next tile into the other accumulator.
+//! the accumulator, piece by piece, while the pair multiplies the next tile into the other accumulator; and while one piece is stored, the
+//! next is written.
 //!
 //! ```text
 //!   copies of both ──ab──▶ tcgen05.mma of the pair ──acc──▶ epilogue of each ──c──▶ bulk stores
@@ -24,13 +25,15 @@ pub const TILE_N: usize = 256;
 /// CTAs of a pair.
 pub const CTAS: u32 = 2;
 /// Rows of A's tile and of B's that one CTA loads.
-const HALF: usize = 128;
+pub(crate) const HALF: usize = 128;
 /// Columns of C that are stored at a time.
-const PIECE: usize = 64;
+pub(crate) const PIECE: usize = 64;
 /// Stages between the copies and the matrix instructions.
-pub const STAGES: u32 = 6;
+pub const STAGES: u32 = 5;
+/// Pieces that are stored or written at a time.
+pub(crate) const BUFFERS: u32 = 2;
 /// Rows of tiles that are visited before the next column.
-const GROUP: u32 = 8;
+pub(crate) const GROUP: u32 = 8;
 
 /// What one CTA loads of A.
 pub type HalfA = Tile<bf16, HALF, TILE_K>;
@@ -44,13 +47,13 @@ baton::shared! {
     pub struct Smem<T: Output> in smem {
         ab: Stages<STAGES, (HalfA, HalfB), ByBulk, ByPairMma>,
         acc: PairAccs<ACCUMULATORS, TILE_N>,
-        c: Staging<Piece<T>>,
+        c: Staging<Piece<T>, BUFFERS>,
     }
 }
 
 /// The tiles of a pair.
 #[derive(Clone, Copy)]
-struct Tiles(Grouped);
+pub(crate) struct Tiles(pub(crate) Grouped);
 
 impl Iterator for Tiles {
     /// Row and column of the tile's first element.
@@ -92,7 +95,7 @@ pub fn gemm_pair<T: Output>(
                     let mut col = 0;
                     while col < PIECE as u32 {
                         let (rest, values) = acc.ld::<CHUNK>(&mut wg, first + col).wait_ld(&mut wg);
-                        staging.put(&mut wg, col, values.map(T::from_f32));
+                        staging.put(&mut wg, col, values);
                         acc = rest;
                         col += CHUNK as u32;
                     }

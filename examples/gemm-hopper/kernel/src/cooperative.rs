@@ -10,7 +10,7 @@
 //!                └──▶ wgmma, rows 64 to 127 ─lower──▶ bulk stores
 //! ```
 //!
-//! In clusters of two the CTAs compute tiles below each other, and each loads half of the tile of B that both need, for both.
+//! A warpgroup stores its sums piece by piece: of bf16 it writes a piece while the one before is stored, of f32 there is room for one.
 
 use baton::global::{Store, TileAt};
 use baton::layout::Tag;
@@ -23,7 +23,7 @@ use baton::tile::{BulkTile, StageData};
 use baton::token::{FillsOf, Finished, RolePosition, StoresOf};
 use baton::wgmma::{InShared, MultipliesRows, Product};
 
-use crate::TILE_K;
+use crate::{Output, TILE_K};
 
 /// Rows of a tile of C, and of A's tile.
 pub const TILE_M: usize = 128;
@@ -36,84 +36,71 @@ const PIECE: usize = 64;
 /// Stages between the copies and the matrix instructions.
 const STAGES: u32 = 4;
 /// Rows of tiles that are visited before the next column.
-const GROUP: u32 = 8;
+pub(crate) const GROUP: u32 = 8;
 
 /// A tile of A.
 pub type TileA = Tile<bf16, TILE_M, TILE_K>;
 /// A tile of B.
 pub type TileB = Tile<bf16, TILE_N, TILE_K>;
 /// What is stored of C at a time.
-pub type Piece = Tile<f32, HALF, PIECE>;
-/// CTAs of a cluster, which load B for each other.
-pub const PEERS: u32 = 2;
-/// What one of them loads of it.
-pub type ShareB = Tile<bf16, { TILE_N / PEERS as usize }, TILE_K>;
+pub type Piece<T> = Tile<T, HALF, PIECE>;
 /// The ring; `B` is a tile of B, or one that the CTAs of a cluster load for each other.
-type Ring<B> = Stages<STAGES, (TileA, B), ByBulk, (ByWgmma, ByWgmma)>;
+pub(crate) type Ring<B> = Stages<STAGES, (TileA, B), ByBulk, (ByWgmma, ByWgmma)>;
 
 baton::shared! {
     /// What a CTA on its own keeps in shared memory.
-    pub struct Smem in smem {
+    pub struct Smem<T: Output, const BUFFERS: u32> in smem {
         ab: Ring<TileB>,
-        upper: Staging<Piece>,
-        lower: Staging<Piece>,
-    }
-}
-
-baton::shared! {
-    /// What a CTA of a cluster keeps in shared memory.
-    pub struct Together in together {
-        ab: Ring<ToAll<TileB, PEERS>>,
-        upper: Staging<Piece>,
-        lower: Staging<Piece>,
+        upper: Staging<Piece<T>, BUFFERS>,
+        lower: Staging<Piece<T>, BUFFERS>,
     }
 }
 
 /// C = A · Bᵀ in tiles of 128 × 256. `rows` and `columns` count the tiles of C, `steps` those of K, at least one.
 #[baton::kernel(threads = 288, no_stack, min_ctas = 1)]
 pub fn gemm_cooperative(
-    cta: Cta<'_, Smem, 288>,
+    cta: Cta<'_, Smem<f32, 1>, 288>,
     a: TensorMap<TileA>,
     b: TensorMap<TileB>,
-    c: TensorMap<Piece, Store>,
+    c: TensorMap<Piece<f32>, Store>,
     rows: u32,
     columns: u32,
     steps: u32,
 ) -> Exit<'_> {
+    cooperative(cta, a, b, c, [rows, columns, steps])
+}
+
+/// The same, C in bf16.
+#[baton::kernel(threads = 288, no_stack, min_ctas = 1)]
+pub fn gemm_cooperative_bf16(
+    cta: Cta<'_, Smem<bf16, 2>, 288>,
+    a: TensorMap<TileA>,
+    b: TensorMap<TileB>,
+    c: TensorMap<Piece<bf16>, Store>,
+    rows: u32,
+    columns: u32,
+    steps: u32,
+) -> Exit<'_> {
+    cooperative(cta, a, b, c, [rows, columns, steps])
+}
+
+/// Either of them: there is room for as many buffers of each warpgroup as the elements of C are small.
+#[inline(always)]
+fn cooperative<'k, T: Output, const BUFFERS: u32>(
+    cta: Cta<'k, Smem<T, BUFFERS>, 288>,
+    a: TensorMap<TileA>,
+    b: TensorMap<TileB>,
+    c: TensorMap<Piece<T>, Store>,
+    [rows, columns, steps]: [u32; 3],
+) -> Exit<'k> {
     let order = grouped(rows, columns, GROUP, cta.index().x, cta.grid().x);
     let tiles = Tiles { order, peers: 1, rank: 0 };
     let (cta, smem::Parts { ab, upper, lower, .. }) = cta.claim();
     let (loads, (first, second)) = ab.split_among();
 
     let (joined, (above, below, loaded)) = cta.roles((
-        warpgroup(move |wg| half::<0, _, _, _, _>(wg, first, upper, c, tiles, steps)),
-        warpgroup(move |wg| half::<1, _, _, _, _>(wg, second, lower, c, tiles, steps)),
-        warp(move |w| w.elect(move |t| load(t, loads, a, b, tiles, steps))),
-    ));
-    joined.exit((loaded, above, below))
-}
-
-/// The same in clusters of two: `rows` counts pairs of tiles below each other.
-#[baton::kernel(threads = 288, no_stack, min_ctas = 1, cluster = 2)]
-pub fn gemm_multicast(
-    cta: Cta<'_, Together, 288>,
-    a: TensorMap<TileA>,
-    b: TensorMap<ShareB>,
-    c: TensorMap<Piece, Store>,
-    rows: u32,
-    columns: u32,
-    steps: u32,
-) -> Exit<'_> {
-    let rank = cta.cluster_rank().0;
-    let (cluster, clusters) = (cta.index().x / PEERS, cta.grid().x / PEERS);
-    let order = grouped(rows, columns, GROUP / PEERS, cluster, clusters);
-    let tiles = Tiles { order, peers: PEERS, rank };
-    let (cta, together::Parts { ab, upper, lower, .. }) = cta.claim();
-    let (loads, (first, second)) = ab.split_among();
-
-    let (joined, (above, below, loaded)) = cta.roles((
-        warpgroup(move |wg| half::<0, _, _, _, _>(wg, first, upper, c, tiles, steps)),
-        warpgroup(move |wg| half::<1, _, _, _, _>(wg, second, lower, c, tiles, steps)),
+        warpgroup(move |wg| half::<0, _, _, _, _, _, _>(wg, first, upper, c, tiles, steps)),
+        warpgroup(move |wg| half::<1, _, _, _, _, _, _>(wg, second, lower, c, tiles, steps)),
         warp(move |w| w.elect(move |t| load(t, loads, a, b, tiles, steps))),
     ));
     joined.exit((loaded, above, below))
@@ -121,10 +108,10 @@ pub fn gemm_multicast(
 
 /// The tiles of a CTA: those of its cluster in their order, of which it computes the one at its rank.
 #[derive(Clone, Copy)]
-struct Tiles {
-    order: Grouped,
-    peers: u32,
-    rank: u32,
+pub(crate) struct Tiles {
+    pub(crate) order: Grouped,
+    pub(crate) peers: u32,
+    pub(crate) rank: u32,
 }
 
 impl Iterator for Tiles {
@@ -141,7 +128,7 @@ impl Iterator for Tiles {
 
 /// Loads the stages of all tiles.
 #[inline(always)]
-fn load<'k, R: RolePosition, Ab, B: StageData, From: BulkTile>(
+pub(crate) fn load<'k, R: RolePosition, Ab, B: StageData, From: BulkTile>(
     mut t: Thread<'k, R>,
     mut loads: Producer<'k, Ab, Ring<B>, Thread<'k, R>, STAGES>,
     a: TensorMap<TileA>,
@@ -165,11 +152,20 @@ where
 
 /// The 64 rows of each tile that are the warpgroup's: `PART` counts them.
 #[inline(always)]
-fn half<'k, const PART: u32, R: RolePosition, Ab, Out: Tag, B: StageData>(
+pub(crate) fn half<
+    'k,
+    const PART: u32,
+    R: RolePosition,
+    Ab,
+    Out: Tag,
+    B: StageData,
+    T: Output,
+    const BUFFERS: u32,
+>(
     mut wg: Warpgroup<'k, R>,
     mut stages: Consumer<'k, Ab, Share<Ring<B>, ByWgmma>, Warpgroup<'k, R>, STAGES>,
-    staging: StagingPart<'k, Out, Piece>,
-    c: TensorMap<Piece, Store>,
+    staging: StagingPart<'k, Out, Piece<T>, BUFFERS>,
+    c: TensorMap<Piece<T>, Store>,
     tiles: Tiles,
     steps: u32,
 ) -> Finished<'k, StoresOf<Out>>
@@ -197,7 +193,7 @@ where
         let row = row + (PART as usize * HALF) as i32;
         macro_rules! store {
             ($($first:literal)*) => {$(
-                staging.put_columns::<$first, _, _, _>(&mut wg, &product, |sum| sum);
+                staging.put_columns::<$first, _, _, _, _>(&mut wg, &product, |_, _, sum| sum);
                 let to = c.at(row, column + $first);
                 staging = staging.fence_proxy_async(&mut wg).store(&mut wg, to).wait_group_read(&mut wg);
             )*};

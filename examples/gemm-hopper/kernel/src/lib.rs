@@ -1,4 +1,4 @@
-//! C = A · Bᵀ on Hopper's tensor cores: A is M × K, B is N × K, both bf16 and K-major; C is M × N.
+//! C = A · Bᵀ on Hopper's tensor cores: A is M × K, B is N × K, both bf16 and K-major; C is M × N, f32 or bf16.
 //!
 //! Five warps: a warpgroup multiplies and stores, one warp loads tiles with bulk tensor copies. The instructions of one
 //! stage are under way while those of the next are issued, and a stage goes back when its group is complete.
@@ -10,9 +10,11 @@
 #![no_std]
 
 pub mod cooperative;
+pub mod multicast;
 
 use baton::global::Store;
 use baton::prelude::*;
+use baton::rounding::RoundsFrom;
 use baton::wgmma::Product;
 
 /// Rows of a tile of C, and of A's tile.
@@ -29,15 +31,20 @@ pub type TileA = Tile<bf16, TILE_M, TILE_K>;
 /// A tile of B.
 pub type TileB = Tile<bf16, TILE_N, TILE_K>;
 /// A tile of C.
-pub type TileC = Tile<f32, TILE_M, TILE_N>;
+pub type TileC<T> = Tile<T, TILE_M, TILE_N>;
 
 baton::shared! {
     /// What one CTA keeps in shared memory.
-    pub struct Smem in smem {
+    pub struct Smem<T: Output> in smem {
         ab: Stages<STAGES, (TileA, TileB), ByBulk, ByWgmma>,
-        c: Staging<TileC>,
+        c: Staging<TileC<T>>,
     }
 }
+
+/// What C can be made of: what the sums are rounded to.
+pub trait Output: RoundsFrom<f32> {}
+impl Output for f32 {}
+impl Output for bf16 {}
 
 /// The tiles of C that one CTA computes: every `step`-th, row by row of tiles.
 #[derive(Clone, Copy)]
@@ -63,12 +70,12 @@ impl Iterator for Tiles {
 }
 
 /// C = A · Bᵀ in tiles of 64 × 128. `rows` and `columns` count the tiles of C, `steps` those of K, at least one.
-#[baton::kernel(threads = 160, no_stack, min_ctas = 1)]
-pub fn gemm(
-    cta: Cta<'_, Smem, 160>,
+#[baton::kernel(threads = 160, no_stack, min_ctas = 1, instances(gemm = <f32>, gemm_bf16 = <bf16>))]
+pub fn gemm<T: Output>(
+    cta: Cta<'_, Smem<T>, 160>,
     a: TensorMap<TileA>,
     b: TensorMap<TileB>,
-    c: TensorMap<TileC, Store>,
+    c: TensorMap<TileC<T>, Store>,
     rows: u32,
     columns: u32,
     steps: u32,
@@ -97,7 +104,7 @@ pub fn gemm(
                 }
                 let (product, read) = product.wait_group::<0, _>(&mut wg);
                 read.release(&mut wg);
-                staging.put_product(&mut wg, &product, |sum| sum);
+                staging.put_product(&mut wg, &product, |_, _, sum| sum);
                 staging = staging
                     .fence_proxy_async(&mut wg)
                     .store(&mut wg, c.at(row, column))

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "forgets")]
 mod forgotten;
+pub mod stored;
 
 use baton::float::{e4m3, e5m2, f16x2};
 use baton::global::TheWarpgroup;

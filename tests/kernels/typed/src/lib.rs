@@ -2,6 +2,7 @@
 #![no_std]
 
 pub mod several;
+pub mod stores;
 
 use baton::alias::Aliases;
 use baton::cluster::PeerExchange;

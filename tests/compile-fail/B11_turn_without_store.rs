@@ -1,0 +1,17 @@
+//! Waits for the turn of the other buffer without having stored the first.
+
+#[path = "../fixture/turns.rs"]
+mod fixture;
+use fixture::*;
+
+fn store<'k>(wg: &mut Epilogue<'k>, buffers: Buffers<'k>, c: C) {
+    let mut staging = buffers.open(wg);
+    staging.put(wg, 0, [1.0; 64]);
+    let mut staging = staging.wait_group_read(wg);
+    staging.put(wg, 0, [2.0; 64]);
+    staging.fence_proxy_async(wg).store(wg, c.at(0, 64)).finish(wg);
+}
+
+fn main() {
+    let _ = store;
+}

@@ -1,0 +1,17 @@
+//! Stores the first buffer, and then waits for the turn of the other.
+
+#[path = "../fixture/turns.rs"]
+mod fixture;
+use fixture::*;
+
+fn store<'k>(wg: &mut Epilogue<'k>, buffers: Buffers<'k>, c: C) {
+    let mut staging = buffers.open(wg);
+    staging.put(wg, 0, [1.0; 64]);
+    let mut staging = staging.fence_proxy_async(wg).store(wg, c.at(0, 0)).wait_group_read(wg);
+    staging.put(wg, 0, [2.0; 64]);
+    staging.fence_proxy_async(wg).store(wg, c.at(0, 64)).finish(wg);
+}
+
+fn main() {
+    let _ = store;
+}
