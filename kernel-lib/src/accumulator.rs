@@ -28,8 +28,8 @@ use crate::token::{Brand, Finished, Joined, ProofOf, Set, StaysWithItsThreads, W
 
 pub use acc::{Acc, LoadsRows};
 pub use ends::{AccConsumer, AccProducer};
-pub use operands::{MmaElement, Operands};
-pub(crate) use operands::{instruction, multiply};
+pub use operands::{MmaElement, MmaTimes, Operands};
+pub(crate) use operands::{instruction, multiply, tiles};
 
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;

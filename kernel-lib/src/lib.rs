@@ -97,6 +97,7 @@ pub mod launch;
 pub mod layout;
 pub mod mnemonics;
 pub mod multicast;
+pub mod operand;
 pub mod pair;
 pub mod pair_accumulator;
 pub mod path;

@@ -22,11 +22,13 @@
 use core::marker::PhantomData;
 
 use crate::accumulator::{
-    AccConsumer, Accs, Deallocated, Draining, Issuing, MmaElement, instruction, multiply,
+    AccConsumer, Accs, Deallocated, Draining, Issuing, MmaElement, MmaTimes, instruction, multiply,
+    tiles,
 };
 use crate::cursor::Cursor;
 use crate::dropped::{Accumulator, Hand};
 use crate::layout::{Field, allocated_columns};
+use crate::operand::{Matrix, Operand};
 use crate::pair::{PairLeader, PeersHaveEnded, both, leads};
 use crate::path::{ByPairMma, MmaCompleted, ReadByMma, ReadableByMma};
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
@@ -298,6 +300,38 @@ impl<'k, Tag, S, const COLS: usize> PairAcc<'_, 'k, Tag, S, COLS> {
         }
     }
 
+    /// As [`mma`](Self::mma), of two [operands](crate::operand), each of a stage that is open, in both CTAs: A has 128 rows in each, B half of
+    /// the `COLS`, and all one K.
+    #[inline(always)]
+    pub fn mma_of<T, A, B, SA, SB, ByA, ByB, const HALF: usize, const K: usize>(
+        &mut self,
+        thread: &mut T,
+        a: Operand<'_, A, SA, ByA>,
+        b: Operand<'_, B, SB, ByB>,
+    ) where
+        T: SameSet<S> + SameSet<SA> + SameSet<SB> + SingleThread,
+        ByA: DrainsLike<ByPairMma>,
+        ByB: DrainsLike<ByPairMma>,
+        A: Matrix<ROWS, K, Element: MmaTimes<B::Element>>,
+        B: Matrix<HALF, K>,
+    {
+        let _ = thread;
+        let idesc = const { pair_instruction::<A::Element>(HALF, COLS) };
+        // SAFETY: one thread of the CTA that leads (I1, I9), which holds both stages open, in both CTAs, at the same places (I7, I23): they were
+        // acquired, their contents are the async proxy's (I13, I17), and they go back by a commit of this thread behind the views that are
+        // used up here, or not at all (I18, I19). The accumulator is this thread's, and the instructions into it, all of one kind and
+        // shape, are issued in order (I14).
+        unsafe {
+            multiply::<Group2, A, B, ROWS, HALF, K>(
+                self.tensor,
+                [a.at(), b.at()],
+                idesc,
+                self.started,
+            )
+        };
+        self.started = true;
+    }
+
     /// Hands the accumulator to the consumers of both CTAs once its matrix instructions have completed.
     ///
     /// # PTX
@@ -375,21 +409,31 @@ loaded_for_all_pairs! {
     (ToAll<Tile<E, ROWS, K>, A>, ToAll<Tile<E, HALF, K>, B>) A B;
 }
 
+/// The instruction descriptor of a product of 256 × `n`, of whose columns each CTA has `half`.
+const fn pair_instruction<E: MmaElement>(half: usize, n: usize) -> u32 {
+    require(
+        2 * half == n,
+        "rule D14: each CTA of the pair has one half of the rows of B, which are the columns of the accumulator: make B's \
+         tile `Tile<_, HALF, K>` with `HALF` half of them",
+    );
+    instruction::<E>(2 * ROWS, n)
+}
+
 // SAFETY: the instructions read the two tiles, at the same places in both CTAs (I7, I23), and write the accumulator.
 unsafe impl<E: MmaElement, const N: usize, const HALF: usize, const K: usize> PairOperands<N>
     for (Tile<E, ROWS, K>, Tile<E, HALF, K>)
 {
     #[inline(always)]
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool) {
-        let idesc = const {
-            require(
-                2 * HALF == N,
-                "rule D14: each CTA of the pair has one half of the rows of B, which are the columns of the accumulator: make B's \
-                 tile `Tile<_, HALF, K>` with `HALF` half of them",
-            );
-            instruction::<E>(2 * ROWS, N)
-        };
+        let idesc = const { pair_instruction::<E>(HALF, N) };
         // SAFETY: the caller's promise.
-        unsafe { multiply::<Group2, E, ROWS, HALF, K>(accumulator, stage, idesc, accumulate) }
+        unsafe {
+            multiply::<Group2, Tile<E, ROWS, K>, Tile<E, HALF, K>, ROWS, HALF, K>(
+                accumulator,
+                tiles::<E, ROWS, HALF, K>(stage),
+                idesc,
+                accumulate,
+            )
+        }
     }
 }

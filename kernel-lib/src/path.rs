@@ -75,9 +75,9 @@ pub enum Polled {}
 pub enum ObservedRelaxed {}
 /// Handed over to be read: its phase was observed by an acquiring wait.
 pub enum Full {}
-/// Matrix instructions that read it have been issued.
+/// Open to matrix instructions, or read by some that have been issued.
 pub enum ReadByMma {}
-/// Matrix instructions of a warpgroup that read it have been issued.
+/// Open to matrix instructions of a warpgroup, or read by some that have been issued.
 pub enum ReadByWgmma {}
 /// A `wgmma.wait_group` has covered the instructions that read it.
 pub enum Multiplied {}
@@ -640,7 +640,8 @@ pub trait HasCommitted: State {}
     label = "not an operand",
     note = "rules B6, C5 and D6: `tcgen05.mma` reads what the consumer was handed, once, and its commit hands the stage back (PTX ISA \
             9.7.9.25.2, 9.7.16.6.2)",
-    note = "take the stage from `consumer.wait(&mut t)`, or from a `try_wait` that returned true: `attempt.completed()`"
+    note = "take the stage from `consumer.wait(&mut t)`, or from a `try_wait` that returned true: `attempt.completed()`; a stage that several \
+            products read is opened, `.open(&mut t)`, and `mma_of` takes its operands"
 )]
 pub trait ReadableByMma: State {}
 
@@ -650,6 +651,26 @@ pub trait ReadableByMma: State {}
     note = "rules B6 and C5: `wgmma` reads what the consumer handed out: take the stage from `consumer.wait(&mut wg)`"
 )]
 pub trait ReadableByWgmma: State {}
+
+/// The stage may be opened to the matrix instructions `By`, as a stage whose operands several products read.
+#[diagnostic::on_unimplemented(
+    message = "this stage is not handed over to be read by `{By}`: it is `{Self}`",
+    label = "not to be opened",
+    note = "rules D16, B6 and C5: matrix instructions read a stage whose phase was observed, until it is handed on: it is opened once, and its \
+            operands are views of the open stage (PTX ISA 9.7.9.25.2, 9.7.16.6.2)",
+    note = "take the stage from the consumer's `wait`: `let stage = consumer.wait(&mut set).open(&mut set);`"
+)]
+pub trait OpensTo<By: Way>: State {}
+
+/// The stage is open to the matrix instructions `By`: what it holds may be an operand.
+#[diagnostic::on_unimplemented(
+    message = "this stage is not open to the matrix instructions that would read its operand: it is `{Self}`, and its ring is drained `{By}`",
+    label = "missing `open`",
+    note = "rules D16, D6 and E3: an operand is a view of a stage that is held open for it, so that the stage goes back by the commit, or behind the \
+            wait, that covers the instructions (PTX ISA 9.7.15.7.3, 9.7.16.6.2)",
+    note = "call `.open(&mut set)` on what `consumer.wait(&mut set)` returns, and take the operand from what that returns"
+)]
+pub trait OpenTo<By: Way>: State {}
 
 /// This thread has arrived on the cluster's barrier and may wait.
 #[diagnostic::on_unimplemented(
@@ -740,10 +761,10 @@ facts! {
     Polled: FillCompleted CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Awaited: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
     ObservedRelaxed: PollConfirmed CopiesLanded FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
-    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByMma ReadableByWgmma;
-    ReadByMma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
-    ReadByWgmma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
-    Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
+    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByMma ReadableByWgmma OpensTo<ByMma, ByPairMma, ByWgmma>;
+    ReadByMma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix OpenTo<ByMma, ByPairMma>;
+    ReadByWgmma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma OpenTo<ByWgmma>;
+    Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma OpensTo<ByWgmma>;
     InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced Writable StoreInFlight HandsOnTo<ByBulk>;
     Arrived: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents HasArrived;
     ClusterFull: VisibleToTheCluster NotAwaited;

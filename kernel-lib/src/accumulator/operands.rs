@@ -1,10 +1,11 @@
 //! What the tensor core multiplies: the tiles of a stage, as matrix and instruction descriptors say it.
 
 use crate::float::{bf16, f16};
+use crate::operand::{Matrix, steps_of};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{CtaGroup, Group1, kind};
-use crate::tile::{BulkTile, Element, PANEL_ROW_BYTES, StageData, Tile, ToAll};
+use crate::tile::{Element, StageData, Tile, ToAll};
 
 /// Element types of `kind::f16`.
 pub trait MmaElement: Element {
@@ -17,6 +18,17 @@ impl MmaElement for f16 {
 impl MmaElement for bf16 {
     const FORMAT: u32 = 1;
 }
+
+/// Element types that `tcgen05.mma` multiplies by elements of `B`.
+#[diagnostic::on_unimplemented(
+    message = "`tcgen05.mma` does not multiply `{Self}` by `{B}`",
+    label = "types do not fit",
+    note = "rule D14: `kind::f16` multiplies bf16 by bf16 and f16 by f16 (PTX ISA 9.7.16.2)",
+    note = "give both operands one of these types"
+)]
+pub trait MmaTimes<B>: MmaElement {}
+#[diagnostic::do_not_recommend]
+impl<E: MmaElement> MmaTimes<E> for E {}
 
 /// A pair of K-major tiles whose product is an accumulator of `M` × `N`.
 ///
@@ -36,9 +48,6 @@ pub unsafe trait Operands<const M: usize, const N: usize> {
     #[doc(hidden)]
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool);
 }
-
-/// Bytes of K that one instruction takes from each row: 16 elements of two bytes.
-const K_BYTES: u32 = 32;
 
 /// The matrix descriptor of a K-major tile in the 128-byte swizzle, without its address (ISA 9.7.16.4.1): stride
 /// between groups of eight rows 1024 bytes, the fixed bit pattern, swizzle mode 2.
@@ -85,53 +94,58 @@ unsafe impl<E: MmaElement, const M: usize, const N: usize, const K: usize> Opera
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool) {
         let idesc = const { instruction::<E>(M, N) };
         // SAFETY: the caller's promise.
-        unsafe { multiply::<Group1, E, M, N, K>(accumulator, stage, idesc, accumulate) }
+        unsafe {
+            multiply::<Group1, Tile<E, M, K>, Tile<E, N, K>, M, N, K>(
+                accumulator,
+                tiles::<E, M, N, K>(stage),
+                idesc,
+                accumulate,
+            )
+        }
     }
 }
 
-/// Issues the instructions, described by `idesc`, that multiply the two K-major tiles of a stage: `M` rows of A, and behind them
-/// `N` rows of B. With `Group2` these are the tiles of one CTA, and the peer's lie at the same places.
+/// Issues the instructions, described by `idesc`, that multiply the matrix `A` at `a` by `B` at `b`. With `Group2` these are what one CTA has of
+/// them, and the peer's lie at the same places.
 ///
 /// # Safety
-/// 1. As for [`Operands::issue`]; with `Group2` the stage is that of both CTAs.
+/// 1. As for [`Operands::issue`], of the two matrices; with `Group2` in both CTAs.
 #[inline(always)]
-pub(crate) unsafe fn multiply<
-    G: CtaGroup,
-    E: MmaElement,
-    const M: usize,
-    const N: usize,
-    const K: usize,
->(
+pub(crate) unsafe fn multiply<G, A, B, const ROWS: usize, const COLS: usize, const K: usize>(
     accumulator: Addr<Tmem>,
-    stage: Addr<SharedCta>,
+    [a, b]: [Addr<SharedCta>; 2],
     idesc: u32,
     accumulate: bool,
-) {
-    let a = descriptor(stage);
-    let b = descriptor(stage.offset(
-        <Tile<E, M, K> as StageData>::BYTES.next_multiple_of(<Tile<E, N, K> as StageData>::ALIGN),
-    ));
-    let steps = const { PANEL_ROW_BYTES as u32 / K_BYTES };
-    let mut panel = 0;
-    while panel < <Tile<E, M, K> as BulkTile>::PANELS {
-        let mut step = 0;
-        while step < steps {
-            let a_at = (panel * (M * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
-            let b_at = (panel * (N * PANEL_ROW_BYTES) as u32 + step * K_BYTES) >> 4;
-            // SAFETY: the caller's promise; both tiles lie in the first 256 KiB, so the address field does not overflow.
-            unsafe {
-                ptx::tcgen05::mma::<G, kind::F16>(
-                    accumulator,
-                    a + a_at as u64,
-                    b + b_at as u64,
-                    idesc,
-                    accumulate || panel > 0 || step > 0,
-                )
-            };
-            step += 1;
-        }
-        panel += 1;
+) where
+    G: CtaGroup,
+    A: Matrix<ROWS, K>,
+    B: Matrix<COLS, K>,
+{
+    let (a, b) = (descriptor(a), descriptor(b));
+    let mut step = 0;
+    while step < const { steps_of::<A::Element>(K) } {
+        // SAFETY: the caller's promise; both matrices lie in the first 256 KiB, so the address field does not overflow.
+        unsafe {
+            ptx::tcgen05::mma::<G, kind::F16>(
+                accumulator,
+                a + (A::step(step) >> 4) as u64,
+                b + (B::step(step) >> 4) as u64,
+                idesc,
+                accumulate || step > 0,
+            )
+        };
+        step += 1;
     }
+}
+
+/// Where the two tiles of a stage begin: `M` rows of A, and behind them B.
+#[inline(always)]
+pub(crate) fn tiles<E: Element, const M: usize, const N: usize, const K: usize>(
+    stage: Addr<SharedCta>,
+) -> [Addr<SharedCta>; 2] {
+    let second =
+        <Tile<E, M, K> as StageData>::BYTES.next_multiple_of(<Tile<E, N, K> as StageData>::ALIGN);
+    [stage, stage.offset(second)]
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use core::marker::PhantomData;
 
 use super::{
     Continues, InRegisters, Kind, Open, Product, Registers, Sums, Times, WholeWarpgroup,
-    descriptor, registers_of, step_of, steps_of,
+    descriptor, registers_of,
 };
+use crate::operand::{Matrix, steps_of};
 use crate::path::{
     ByWgmma, FencedForWgmma, Issued, ReadByWgmma, ReadableByWgmma, RegistersSettled, Settled,
     WgmmaFenced,
@@ -142,7 +143,7 @@ where
         const {
             registers_of(L, V::COUNT, N);
             require(
-                STEPS == steps_of::<E>(K),
+                STEPS == steps_of::<E>(K) as usize,
                 "rule D14: a fragment has one step for each 32 bytes of B's columns: give it as many",
             );
         };
@@ -154,7 +155,7 @@ where
                 ptx::wgmma::mma_async_registers::<E::Pair, [V; L]>(
                     registers,
                     a[step],
-                    b + step_of(N, step as u32),
+                    b + (<Self as Matrix<N, K>>::step(step as u32) >> 4) as u64,
                     accumulate || step > 0,
                 )
             };

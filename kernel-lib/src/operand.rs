@@ -1,0 +1,280 @@
+//! Operands: what matrix instructions read, apart from the stage that it lies in.
+//!
+//! A stage that one product reads is handed to it: `acc.mma(&mut t, stage)`, `product.mma_async(&mut wg, stage)`. Here is the other way. A
+//! stage is [opened](Slot::open) to the instructions that drain its ring, and stays open while any number of them, of any number of
+//! products, read it. [`operand`](Slot::operand) is a view of its tile, which
+//! [`Acc::mma_of`](crate::accumulator::Acc::mma_of), [`PairAcc::mma_of`](crate::pair_accumulator::PairAcc::mma_of) and
+//! [`Product::mma_async_of`](crate::wgmma::Product::mma_async_of) take together with one of another stage, of another ring. So a tile that is
+//! loaded once, and read by many products, is a stage that is not handed back yet.
+//!
+//! A view is of a tile, or of a part of it:
+//!
+//! | view | rows (M of A, N of B) | K |
+//! |---|---|---|
+//! | `stage.operand()` of a [`Tile<E, ROWS, COLS>`](crate::tile::Tile) | `ROWS` | `COLS` |
+//! | `….rows::<FIRST, N>()` | `N` of them, from `FIRST` on | as before |
+//!
+//! # Why it is ordered
+//! A view borrows the open stage for the issue alone, though its instructions read on behind it. It need not live longer: an open stage
+//! goes back by a commit of the thread that issued, or behind a wait of the warpgroup that did, and both cover everything that was
+//! issued before (rules D6, E3, D16; I18, I19). No soundness rests on a destructor: a stage that is forgotten stays open.
+//!
+//! ```
+//! use baton::global::Store;
+//! use baton::prelude::*;
+//!
+//! type A = Tile<bf16, 128, 64>;
+//! type B = Tile<bf16, 64, 64>;
+//! type C = Tile<f32, 128, 64>;
+//!
+//! baton::shared! {
+//!     pub struct Smem in smem {
+//!         a: Stages<1, A, ByBulk, ByMma>,
+//!         b: Stages<3, B, ByBulk, ByMma>,
+//!         acc: Accs<2, 128, 64>,
+//!         c: Staging<C>,
+//!     }
+//! }
+//!
+//! /// `tiles` tiles of C in one row: A is loaded once.
+//! #[baton::kernel(threads = 192)]
+//! fn row(
+//!     cta: Cta<'_, Smem, 192>,
+//!     a: TensorMap<A>,
+//!     b: TensorMap<B>,
+//!     c: TensorMap<C, Store>,
+//!     tiles: u32,
+//! ) -> Exit<'_> {
+//!     let (cta, smem::Parts { a: left, b: right, acc, c: staging, .. }) = cta.claim();
+//!     let (mut load_a, mut left) = left.split();
+//!     let (mut load_b, mut right) = right.split();
+//!     let (mut sums, mut results, tensor) = acc.split();
+//!     let (mut joined, ((stored, drained), (a_loaded, b_loaded), issued)) = cta.roles((
+//!         warpgroup(move |mut wg| {
+//!             let mut staging = staging.open(&mut wg);
+//!             for tile in 0..tiles as i32 {
+//!                 let acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
+//!                 let (acc, values) = acc.ld::<64>(&mut wg, 0).wait_ld(&mut wg);
+//!                 acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+//!                 staging.put(&mut wg, 0, values);
+//!                 let stored = staging.fence_proxy_async(&mut wg).store(&mut wg, c.at(0, 64 * tile));
+//!                 staging = stored.wait_group_read(&mut wg);
+//!             }
+//!             (staging.finish(&mut wg), results.finish(&mut wg))
+//!         }),
+//!         warp(move |w| {
+//!             w.elect(move |mut t| {
+//!                 load_a.acquire(&mut t).load(&mut t, a.at(0, 0));
+//!                 for tile in 0..tiles as i32 {
+//!                     load_b.acquire(&mut t).load(&mut t, b.at(64 * tile, 0));
+//!                 }
+//!                 (load_a.finish(&mut t), load_b.finish(&mut t))
+//!             })
+//!         }),
+//!         warp(move |w| {
+//!             w.elect(move |mut t| {
+//!                 let a = left.wait(&mut t).open(&mut t);
+//!                 for _ in 0..tiles {
+//!                     let b = right.wait(&mut t).open(&mut t);
+//!                     let mut acc = sums.acquire(&mut t);
+//!                     acc.mma_of(&mut t, a.operand(), b.operand());
+//!                     acc.commit(&mut t);
+//!                     b.release_by_commit(&mut t);
+//!                 }
+//!                 a.release_by_commit(&mut t);
+//!                 sums.finish(&mut t)
+//!             })
+//!         }),
+//!     ));
+//!     let closed = tensor.dealloc(&mut joined, issued, drained);
+//!     joined.exit((a_loaded, b_loaded, closed, stored))
+//! }
+//! # fn main() {}
+//! ```
+
+mod matrix;
+
+use core::marker::PhantomData;
+
+use crate::path::{
+    ByMma, ByPairMma, ByWgmma, Multiplied, OpenTo, OpensTo, ReadByMma, ReadByWgmma, State,
+};
+use crate::ptx::addr::{Addr, SharedCta};
+use crate::ptx::wgmma;
+use crate::stages::{Drain, Ring, Slot};
+use crate::tile::{BulkTile, StageData, Tile, ToAll};
+use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
+use crate::wgmma::WholeWarpgroup;
+
+pub(crate) use matrix::steps_of;
+pub use matrix::{HasRows, Matrix, Rows};
+
+/// A way to drain a ring that reads operands: matrix instructions.
+#[diagnostic::on_unimplemented(
+    message = "no matrix instructions read the stages of this ring: it is drained `{Self}`",
+    label = "nothing to open it to",
+    note = "rules D16 and D6: what reads a stage decides on which barrier hands it back, and on what it waits for, so the ring says it in the \
+            layout (PTX ISA 9.7.15, 9.7.16)",
+    note = "declare the ring as `Stages<N, Data, Fill, ByMma>`, `ByPairMma` or `ByWgmma`; threads read a stage with `get`, without opening it"
+)]
+pub trait ReadsOperands: Drain {
+    /// The state of a stage that is open to them.
+    type Open: State;
+}
+#[diagnostic::do_not_recommend]
+impl ReadsOperands for ByMma {
+    type Open = ReadByMma;
+}
+#[diagnostic::do_not_recommend]
+impl ReadsOperands for ByPairMma {
+    type Open = ReadByMma;
+}
+#[diagnostic::do_not_recommend]
+impl ReadsOperands for ByWgmma {
+    type Open = ReadByWgmma;
+}
+
+/// What a stage holds that is one matrix.
+#[diagnostic::on_unimplemented(
+    message = "a stage of `{Self}` is not one matrix",
+    label = "not one tile",
+    note = "rule D14: a descriptor names one tile of rows in the swizzle of its copies (PTX ISA 9.7.15.5, 9.7.16.4)",
+    note = "of a stage of two tiles `.operands()` gives both; a `Linear` run is reached by threads alone: make it a `Tile`"
+)]
+pub trait OneTile: StageData {
+    /// The matrix.
+    type Tile;
+}
+#[diagnostic::do_not_recommend]
+impl<E, const ROWS: usize, const COLS: usize> OneTile for Tile<E, ROWS, COLS>
+where
+    Self: BulkTile + StageData,
+{
+    type Tile = Self;
+}
+#[diagnostic::do_not_recommend]
+impl<T: BulkTile + StageData, const CTAS: u32> OneTile for ToAll<T, CTAS> {
+    type Tile = T;
+}
+
+/// What a stage holds that is two matrices.
+#[diagnostic::on_unimplemented(
+    message = "a stage of `{Self}` is not two matrices",
+    label = "not two tiles",
+    note = "rule D14: a descriptor names one tile of rows in the swizzle of its copies (PTX ISA 9.7.15.5, 9.7.16.4)",
+    note = "of a stage of one tile `.operand()` gives it; make a stage of two `(Tile<bf16, M, K>, Tile<bf16, N, K>)`"
+)]
+pub trait TwoTiles: StageData {
+    /// The first matrix.
+    type First;
+    /// The second.
+    type Second;
+    /// Where it begins.
+    #[doc(hidden)]
+    const SECOND: u32;
+}
+#[diagnostic::do_not_recommend]
+impl<A: OneTile, B: OneTile> TwoTiles for (A, B) {
+    type First = A::Tile;
+    type Second = B::Tile;
+    const SECOND: u32 = A::BYTES.next_multiple_of(B::ALIGN);
+}
+
+/// A view of the matrix `M` in a stage that the set `S` holds, open to the instructions `By`: for one call that issues them.
+#[must_use = "a view does nothing by itself: pass it to `mma_of` or `mma_async_of`"]
+pub struct Operand<'a, M, S, By> {
+    at: Addr<SharedCta>,
+    stage: PhantomData<&'a ()>,
+    types: Marks<(M, S, By)>,
+    stays: StaysWithItsThreads,
+}
+
+impl<'a, M, S, By> Operand<'a, M, S, By> {
+    #[inline(always)]
+    fn new(at: Addr<SharedCta>) -> Self {
+        Operand { at, stage: PhantomData, types: PhantomData, stays: PhantomData }
+    }
+
+    /// Where the matrix begins.
+    #[inline(always)]
+    pub(crate) fn at(&self) -> Addr<SharedCta> {
+        self.at
+    }
+
+    /// `N` of the rows, from `FIRST` on: so sets that drain one ring multiply different rows of one tile.
+    #[inline(always)]
+    pub fn rows<const FIRST: usize, const N: usize>(self) -> Operand<'a, Rows<M, FIRST, N>, S, By>
+    where
+        M: HasRows,
+    {
+        Operand::new(self.at.offset(const { Rows::<M, FIRST, N>::OFFSET }))
+    }
+}
+
+impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
+    /// Opens the stage to the matrix instructions that drain its ring: as many as one likes read it, until it is handed back. Costs
+    /// nothing.
+    #[inline(always)]
+    pub fn open<T>(
+        self, // D6, D16, E3: matrix instructions read the stage from here on; go on with the one that this returns
+        set: &mut T,
+    ) -> Slot<'k, Tag, R, S, <R::Drain as ReadsOperands>::Open>
+    where
+        T: SameSet<S>,
+        R: Ring<Drain: ReadsOperands>,
+        State: OpensTo<R::Drain>,
+    {
+        let _ = set;
+        self.become_state()
+    }
+
+    /// The stage's tile, for one call that issues instructions.
+    #[inline(always)]
+    pub fn operand(&self) -> Operand<'_, <R::Data as OneTile>::Tile, S, R::Drain>
+    where
+        R: Ring<Drain: ReadsOperands, Data: OneTile>,
+        State: OpenTo<R::Drain>,
+    {
+        Operand::new(self.data())
+    }
+
+    /// The stage's two tiles, each for one call that issues instructions.
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn operands(
+        &self,
+    ) -> (
+        Operand<'_, <R::Data as TwoTiles>::First, S, R::Drain>,
+        Operand<'_, <R::Data as TwoTiles>::Second, S, R::Drain>,
+    )
+    where
+        R: Ring<Drain: ReadsOperands, Data: TwoTiles>,
+        State: OpenTo<R::Drain>,
+    {
+        let second = const { <R::Data as TwoTiles>::SECOND };
+        (Operand::new(self.data()), Operand::new(self.data().offset(second)))
+    }
+
+    /// Waits until no instruction of the warpgroup reads the stage: of a stage that many products read, and that went into no group.
+    ///
+    /// # PTX
+    /// `wgmma.commit_group.sync.aligned`, `wgmma.wait_group.sync.aligned 0`, PTX 8.0, sm_90a (ISA 9.7.15.7.2, 9.7.15.7.3).
+    #[inline(always)]
+    pub fn wait_reads<T>(
+        self, // E3, D16: no instruction reads the stage; go on with the one that this returns
+        warpgroup: &mut T,
+    ) -> Slot<'k, Tag, R, S, Multiplied>
+    where
+        T: SameSet<S> + WholeWarpgroup,
+        State: OpenTo<ByWgmma>,
+    {
+        let _ = warpgroup;
+        // SAFETY: all threads of the warpgroup are here, by the token (I1, I2). What they have issued, of whatever product, is in this group
+        // or an older one, and ends here (I19); no view of the stage is left, since it is consumed (I18).
+        unsafe {
+            wgmma::commit_group();
+            wgmma::wait_group::<0>();
+        }
+        self.become_state()
+    }
+}

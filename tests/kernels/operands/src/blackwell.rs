@@ -1,0 +1,154 @@
+//! Products into tensor memory.
+
+use baton::global::TheWarpgroup;
+use baton::pair_accumulator::PairAccs;
+use baton::prelude::*;
+use baton::stages::ByPairMma;
+
+baton::shared! {
+    /// Of `tensor_resident`.
+    pub struct Resident in resident_parts {
+        a: Stages<1, Tile<bf16, 128, 128>, ByBulk, ByMma>,
+        b: Stages<2, Tile<bf16, 64, 128>, ByBulk, ByMma>,
+        acc: Accs<2, 128, 32>,
+    }
+}
+
+/// `blocks` blocks of 128 rows of A, each loaded once and multiplied by both halves of `tiles` tiles of 64 rows of B; writes each product.
+#[baton::kernel(threads = 192)]
+pub fn tensor_resident(
+    cta: Cta<'_, Resident, 192>,
+    a: TensorMap<Tile<bf16, 128, 128>>,
+    b: TensorMap<Tile<bf16, 64, 128>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    blocks: u32,
+    tiles: u32,
+) -> Exit<'_> {
+    let (cta, resident_parts::Parts { a: left, b: right, acc, .. }) = cta.claim();
+    let (mut load_a, mut left) = left.split();
+    let (mut load_b, mut right) = right.split();
+    let (mut sums, mut results, tensor) = acc.split();
+    let (mut joined, (drained, (a_loaded, b_loaded), issued)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut mine = output.partition(&wg).into_iter();
+            for _ in 0..2 * blocks * tiles {
+                let acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
+                let (acc, values) = acc.ld::<32>(&mut wg, 0).wait_ld(&mut wg);
+                acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+                for value in values {
+                    if let Some(mut place) = mine.next() {
+                        place.put(value);
+                    }
+                }
+            }
+            results.finish(&mut wg)
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for block in 0..blocks as i32 {
+                    load_a.acquire(&mut t).load(&mut t, a.at(128 * block, 0));
+                    for tile in 0..tiles as i32 {
+                        load_b.acquire(&mut t).load(&mut t, b.at(64 * tile, 0));
+                    }
+                }
+                (load_a.finish(&mut t), load_b.finish(&mut t))
+            })
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for _ in 0..blocks {
+                    let a = left.wait(&mut t).open(&mut t);
+                    for _ in 0..tiles {
+                        let b = right.wait(&mut t).open(&mut t);
+                        let mut acc = sums.acquire(&mut t);
+                        acc.mma_of(&mut t, a.operand(), b.operand().rows::<0, 32>());
+                        acc.commit(&mut t);
+                        let mut acc = sums.acquire(&mut t);
+                        acc.mma_of(&mut t, a.operand(), b.operand().rows::<32, 32>());
+                        acc.commit(&mut t);
+                        b.release_by_commit(&mut t);
+                    }
+                    a.release_by_commit(&mut t);
+                }
+                sums.finish(&mut t)
+            })
+        }),
+    ));
+    let closed = tensor.dealloc(&mut joined, issued, drained);
+    joined.exit((a_loaded, b_loaded, closed))
+}
+
+/// One CTA's 128 rows of A.
+type PairA = Tile<bf16, 128, 64>;
+/// Its half of the rows of B.
+type PairB = Tile<bf16, 32, 64>;
+
+baton::shared! {
+    /// Of `pair_resident`.
+    pub struct PairResident in pair_parts {
+        a: Stages<1, PairA, ByBulk, ByPairMma>,
+        b: Stages<2, PairB, ByBulk, ByPairMma>,
+        acc: PairAccs<2, 64>,
+    }
+}
+
+/// Of a pair of CTAs: 256 rows of A, loaded once, by `tiles` tiles of 64 rows of B, of which each loads 32; each CTA writes its 128 rows.
+#[baton::kernel(threads = 192, cluster = 2)]
+pub fn pair_resident(
+    cta: Cta<'_, PairResident, 192>,
+    a: TensorMap<PairA>,
+    b: TensorMap<PairB>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    tiles: u32,
+) -> Exit<'_> {
+    let leader = cta.pair_leader();
+    let rank = cta.cluster_rank().0 as i32;
+    let (cta, pair_parts::Parts { a: left, b: right, acc, .. }) = cta.claim();
+    let (mut load_a, mut left) = left.split();
+    let (mut load_b, mut right) = right.split();
+    let (mut sums, mut results, memory) = acc.split();
+    let (joined, (drained, (a_loaded, b_loaded), issued)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut mine = output.partition(&wg).into_iter();
+            for _ in 0..tiles {
+                let acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
+                let (acc, values) = acc.ld::<64>(&mut wg, 0).wait_ld(&mut wg);
+                acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+                for value in values {
+                    if let Some(mut place) = mine.next() {
+                        place.put(value);
+                    }
+                }
+            }
+            results.finish(&mut wg)
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                load_a.acquire(&mut t).load(&mut t, a.at(128 * rank, 0));
+                for tile in 0..tiles as i32 {
+                    load_b.acquire(&mut t).load(&mut t, b.at(64 * tile + 32 * rank, 0));
+                }
+                (load_a.finish(&mut t), load_b.finish(&mut t))
+            })
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                if let Some(leader) = leader {
+                    let a = left.wait_for_both(&mut t, leader).open(&mut t);
+                    for _ in 0..tiles {
+                        let b = right.wait_for_both(&mut t, leader).open(&mut t);
+                        let mut acc = sums.acquire(&mut t, leader);
+                        acc.mma_of(&mut t, a.operand(), b.operand());
+                        acc.commit(&mut t);
+                        b.release_by_commit(&mut t);
+                    }
+                    a.release_by_commit(&mut t);
+                }
+                sums.finish(&mut t)
+            })
+        }),
+    ));
+    let mut joined = joined.join_peers();
+    let closed = memory.dealloc(&mut joined, issued, drained);
+    joined.exit((a_loaded, b_loaded, closed))
+}

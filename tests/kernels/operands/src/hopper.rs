@@ -1,0 +1,146 @@
+//! Products of a warpgroup.
+
+use baton::global::TheWarpgroup;
+use baton::prelude::*;
+use baton::wgmma::Product;
+
+/// Two warpgroups drain a ring together.
+type Two = (ByWgmma, ByWgmma);
+
+baton::shared! {
+    /// Of `resident`.
+    pub struct Resident in resident_parts {
+        a: Stages<1, Tile<bf16, 128, 128>, ByBulk, Two>,
+        b: Stages<3, Tile<bf16, 48, 128>, ByBulk, Two>,
+    }
+}
+
+macro_rules! half {
+    ($half:literal, $a:ident, $b:ident, $output:ident, $blocks:ident, $tiles:ident) => {
+        warpgroup(move |mut wg| {
+            let mut mine = $output.partition(&wg).into_iter();
+            for _ in 0..$blocks {
+                let a = $a.wait(&mut wg).open(&mut wg);
+                for _ in 0..$tiles {
+                    let b = $b.wait(&mut wg).open(&mut wg);
+                    let product = Product::<[f32; 24], _>::new(&mut wg).fence(&mut wg);
+                    let rows = a.operand().rows::<{ 64 * $half }, 64>();
+                    let product = product.mma_async_of(&mut wg, rows, b.operand());
+                    let product = product.commit_group(&mut wg, b);
+                    let (product, b) = product.wait_group::<0, _>(&mut wg);
+                    b.release(&mut wg);
+                    product.for_each(|_, value| {
+                        if let Some(mut place) = mine.next() {
+                            place.put(value);
+                        }
+                    });
+                }
+                a.wait_reads(&mut wg).release(&mut wg);
+            }
+        })
+    };
+}
+
+/// `blocks` blocks of 128 rows of A, each loaded once and multiplied by `tiles` tiles of 48 rows of B; each warpgroup has 64 of the rows, and
+/// writes the registers of each product.
+#[baton::kernel(threads = 288)]
+pub fn resident(
+    cta: Cta<'_, Resident, 288>,
+    a: TensorMap<Tile<bf16, 128, 128>>,
+    b: TensorMap<Tile<bf16, 48, 128>>,
+    upper: GlobalPtr<f32, TheWarpgroup<0>>,
+    lower: GlobalPtr<f32, TheWarpgroup<1>>,
+    blocks: u32,
+    tiles: u32,
+) -> Exit<'_> {
+    let (cta, resident_parts::Parts { a: left, b: right, .. }) = cta.claim();
+    let (mut load_a, (mut a0, mut a1)) = left.split_among();
+    let (mut load_b, (mut b0, mut b1)) = right.split_among();
+    let (joined, (_, _, (a_loaded, b_loaded))) = cta.roles((
+        half!(0, a0, b0, upper, blocks, tiles),
+        half!(1, a1, b1, lower, blocks, tiles),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for block in 0..blocks as i32 {
+                    load_a.acquire(&mut t).load(&mut t, a.at(128 * block, 0));
+                    for tile in 0..tiles as i32 {
+                        load_b.acquire(&mut t).load(&mut t, b.at(48 * tile, 0));
+                    }
+                }
+                (load_a.finish(&mut t), load_b.finish(&mut t))
+            })
+        }),
+    ));
+    joined.exit((a_loaded, b_loaded))
+}
+
+baton::shared! {
+    /// Of `summed`.
+    pub struct Summed in summed_parts {
+        a: Stages<2, Tile<bf16, 64, 64>, ByBulk, ByWgmma>,
+        b: Stages<3, (Tile<bf16, 64, 64>, Tile<bf16, 64, 64>), ByThreads, ByWgmma>,
+    }
+}
+
+/// A sum over `steps` stages of both rings, two groups under way: A comes by copies, and is multiplied by the sum of the two tiles that a warp
+/// writes for each step. Both stages go back by one group.
+#[baton::kernel(threads = 192)]
+pub fn summed(
+    cta: Cta<'_, Summed, 192>,
+    a: TensorMap<Tile<bf16, 64, 64>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    steps: u32,
+) -> Exit<'_> {
+    let (cta, summed_parts::Parts { a: left, b: right, .. }) = cta.claim();
+    let (mut loads, mut left) = left.split();
+    let (mut fills, mut right) = right.split();
+    let (joined, (_, loaded, _)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let product = Product::<[f32; 32], _>::new(&mut wg).fence(&mut wg);
+            let a = left.wait(&mut wg).open(&mut wg);
+            let b = right.wait(&mut wg).open(&mut wg);
+            let (one, two) = b.operands();
+            let product = product.mma_async_of(&mut wg, a.operand(), one);
+            let product = product.mma_async_of(&mut wg, a.operand(), two);
+            let mut product = product.commit_group(&mut wg, (a, b));
+            for _ in 1..steps {
+                let a = left.wait(&mut wg).open(&mut wg);
+                let b = right.wait(&mut wg).open(&mut wg);
+                let (one, two) = b.operands();
+                let next = product.mma_async_of(&mut wg, a.operand(), one);
+                let next = next.mma_async_of(&mut wg, a.operand(), two);
+                let next = next.commit_group(&mut wg, (a, b));
+                let (next, (a, b)) = next.wait_group::<1, _>(&mut wg);
+                a.release(&mut wg);
+                b.release(&mut wg);
+                product = next;
+            }
+            let (product, (a, b)) = product.wait_group::<0, _>(&mut wg);
+            a.release(&mut wg);
+            b.release(&mut wg);
+            let mut mine = output.partition(&wg);
+            product.for_each(|k, value| mine.put(k.into(), value));
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for step in 0..steps as i32 {
+                    loads.acquire(&mut t).load(&mut t, a.at(0, 64 * step));
+                }
+                loads.finish(&mut t)
+            })
+        }),
+        warp(move |mut w| {
+            for step in 0..steps {
+                let value = |i: u32| bf16::from_f32(crate::hopper::b(i, step));
+                let stage = fills.acquire(&mut w).fill(&mut w, value);
+                stage.fence_proxy_async(&mut w).publish(&mut w);
+            }
+        }),
+    ));
+    joined.exit((loaded,))
+}
+
+/// Element `i` of the two tiles that a warp of `summed` writes.
+pub const fn b(i: u32, step: u32) -> f32 {
+    ((i / 3 + i % 5 + step) % 7) as f32 - 3.0
+}
