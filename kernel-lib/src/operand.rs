@@ -1,8 +1,8 @@
 //! Operands: what matrix instructions read, apart from the stage that it lies in.
 //!
 //! A stage that one product reads is handed to it: `acc.mma(&mut t, stage)`, `product.mma_async(&mut wg, stage)`. Here is the other way. A
-//! stage is [opened](Slot::open) to the instructions that drain its ring, and stays open while any number of them, of any number of
-//! products, read it. [`operand`](Slot::operand) is a view of its tile, which
+//! stage is [opened](crate::stages::Slot::open) to the instructions that drain its ring, and stays open while any number of them, of any number of
+//! products, read it. [`operand`](crate::stages::Slot::operand) is a view of its tile, which
 //! [`Acc::mma_of`](crate::accumulator::Acc::mma_of), [`PairAcc::mma_of`](crate::pair_accumulator::PairAcc::mma_of) and
 //! [`Product::mma_async_of`](crate::wgmma::Product::mma_async_of) take together with one of another stage, of another ring. So a tile that is
 //! loaded once, and read by many products, is a stage that is not handed back yet.
@@ -96,15 +96,11 @@ mod matrix;
 
 use core::marker::PhantomData;
 
-use crate::path::{
-    ByMma, ByPairMma, ByWgmma, Multiplied, OpenTo, OpensTo, ReadByMma, ReadByWgmma, State,
-};
+use crate::path::{ByMma, ByPairMma, ByWgmma, ReadByMma, ReadByWgmma, State};
 use crate::ptx::addr::{Addr, SharedCta};
-use crate::ptx::wgmma;
-use crate::stages::{Drain, Ring, Slot};
+use crate::stages::Drain;
 use crate::tile::{BulkTile, StageData, Tile, ToAll};
-use crate::token::{Marks, SameSet, Set, StaysWithItsThreads};
-use crate::wgmma::WholeWarpgroup;
+use crate::token::{Marks, StaysWithItsThreads};
 
 pub(crate) use matrix::steps_of;
 pub use matrix::{HasRows, Matrix, Rows};
@@ -191,7 +187,7 @@ pub struct Operand<'a, M, S, By> {
 
 impl<'a, M, S, By> Operand<'a, M, S, By> {
     #[inline(always)]
-    fn new(at: Addr<SharedCta>) -> Self {
+    pub(crate) fn new(at: Addr<SharedCta>) -> Self {
         Operand { at, stage: PhantomData, types: PhantomData, stays: PhantomData }
     }
 
@@ -203,78 +199,12 @@ impl<'a, M, S, By> Operand<'a, M, S, By> {
 
     /// `N` of the rows, from `FIRST` on: so sets that drain one ring multiply different rows of one tile.
     #[inline(always)]
-    pub fn rows<const FIRST: usize, const N: usize>(self) -> Operand<'a, Rows<M, FIRST, N>, S, By>
+    pub fn rows<const FIRST: usize, const N: usize>(
+        self, // D16: a view is of one call; take another from the open stage with `operand`
+    ) -> Operand<'a, Rows<M, FIRST, N>, S, By>
     where
         M: HasRows,
     {
         Operand::new(self.at.offset(const { Rows::<M, FIRST, N>::OFFSET }))
-    }
-}
-
-impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
-    /// Opens the stage to the matrix instructions that drain its ring: as many as one likes read it, until it is handed back. Costs
-    /// nothing.
-    #[inline(always)]
-    pub fn open<T>(
-        self, // D6, D16, E3: matrix instructions read the stage from here on; go on with the one that this returns
-        set: &mut T,
-    ) -> Slot<'k, Tag, R, S, <R::Drain as ReadsOperands>::Open>
-    where
-        T: SameSet<S>,
-        R: Ring<Drain: ReadsOperands>,
-        State: OpensTo<R::Drain>,
-    {
-        let _ = set;
-        self.become_state()
-    }
-
-    /// The stage's tile, for one call that issues instructions.
-    #[inline(always)]
-    pub fn operand(&self) -> Operand<'_, <R::Data as OneTile>::Tile, S, R::Drain>
-    where
-        R: Ring<Drain: ReadsOperands, Data: OneTile>,
-        State: OpenTo<R::Drain>,
-    {
-        Operand::new(self.data())
-    }
-
-    /// The stage's two tiles, each for one call that issues instructions.
-    #[inline(always)]
-    #[allow(clippy::type_complexity)]
-    pub fn operands(
-        &self,
-    ) -> (
-        Operand<'_, <R::Data as TwoTiles>::First, S, R::Drain>,
-        Operand<'_, <R::Data as TwoTiles>::Second, S, R::Drain>,
-    )
-    where
-        R: Ring<Drain: ReadsOperands, Data: TwoTiles>,
-        State: OpenTo<R::Drain>,
-    {
-        let second = const { <R::Data as TwoTiles>::SECOND };
-        (Operand::new(self.data()), Operand::new(self.data().offset(second)))
-    }
-
-    /// Waits until no instruction of the warpgroup reads the stage: of a stage that many products read, and that went into no group.
-    ///
-    /// # PTX
-    /// `wgmma.commit_group.sync.aligned`, `wgmma.wait_group.sync.aligned 0`, PTX 8.0, sm_90a (ISA 9.7.15.7.2, 9.7.15.7.3).
-    #[inline(always)]
-    pub fn wait_reads<T>(
-        self, // E3, D16: no instruction reads the stage; go on with the one that this returns
-        warpgroup: &mut T,
-    ) -> Slot<'k, Tag, R, S, Multiplied>
-    where
-        T: SameSet<S> + WholeWarpgroup,
-        State: OpenTo<ByWgmma>,
-    {
-        let _ = warpgroup;
-        // SAFETY: all threads of the warpgroup are here, by the token (I1, I2). What they have issued, of whatever product, is in this group
-        // or an older one, and ends here (I19); no view of the stage is left, since it is consumed (I18).
-        unsafe {
-            wgmma::commit_group();
-            wgmma::wait_group::<0>();
-        }
-        self.become_state()
     }
 }

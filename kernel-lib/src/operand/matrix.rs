@@ -13,6 +13,11 @@ pub struct Rows<M, const FIRST: usize, const N: usize>(PhantomData<M>);
 
 /// Seals how matrices lie.
 mod sealed {
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not one of the library's matrices",
+        note = "rule D14: where the elements of an operand lie is what the hardware's descriptors say, and the library alone says that they do",
+        note = "take the operand of a stage of `Tile`s, or rows of it"
+    )]
     pub trait Sealed {}
 }
 impl<E, const ROWS: usize, const COLS: usize> sealed::Sealed for Tile<E, ROWS, COLS> {}

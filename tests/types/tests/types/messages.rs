@@ -137,6 +137,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "forge_proof_by_assume",
             "global_ptr_by_literal",
             "lead_a_pair_by_literal",
+            "view_by_literal",
         ],
     ),
     (
@@ -160,6 +161,8 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "side_twice",
             "stage_multiplied_twice",
             "two_maps_in_one_place",
+            "view_of_a_group",
+            "view_used_twice",
             "words_for_two_launches",
         ],
     ),
@@ -171,6 +174,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "hold_two_attempts",
             "load_while_finished",
             "pair_finish_while_accumulating",
+            "view_outlives_its_stage",
         ],
     ),
     (
@@ -197,8 +201,10 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "map_waits_for_another_ring",
             "relay_end_of_another_role",
             "replace_region",
+            "resident_tile_behind_an_older_wait",
             "stage_of_another_ring",
             "swap_rings",
+            "view_of_another_set",
         ],
     ),
     (
