@@ -12,7 +12,10 @@
 //! | view | rows (M of A, N of B) | K |
 //! |---|---|---|
 //! | `stage.operand()` of a [`Tile<E, ROWS, COLS>`](crate::tile::Tile) | `ROWS` | `COLS` |
+//! | `….transposed()`, of bf16 or f16 | `COLS` | `ROWS` |
 //! | `….rows::<FIRST, N>()` | `N` of them, from `FIRST` on | as before |
+//!
+//! A tile that is read transposed stays as its copies brought it: V of attention, whose rows are K of the product by P.
 //!
 //! # Why it is ordered
 //! A view borrows the open stage for the issue alone, though its instructions read on behind it. It need not live longer: an open stage
@@ -103,7 +106,7 @@ use crate::tile::{BulkTile, StageData, Tile, ToAll};
 use crate::token::{Marks, StaysWithItsThreads};
 
 pub(crate) use matrix::steps_of;
-pub use matrix::{HasRows, Matrix, Rows};
+pub use matrix::{HasRows, Matrix, Rows, Transposed, Transposes};
 
 /// A way to drain a ring that reads operands: matrix instructions.
 #[diagnostic::on_unimplemented(
@@ -195,6 +198,22 @@ impl<'a, M, S, By> Operand<'a, M, S, By> {
     #[inline(always)]
     pub(crate) fn at(&self) -> Addr<SharedCta> {
         self.at
+    }
+
+    /// The matrix with rows and columns exchanged: those of the tile are K of the product. The tile lies as it is, and has as many columns as
+    /// one likes.
+    ///
+    /// # PTX
+    /// The bit of the instruction descriptor, or the last immediates of `wgmma.mma_async`, that say M- or N-major (ISA 9.7.16.4.2,
+    /// 9.7.15.5.2); from one panel of 64 columns to the next the leading offset of the matrix descriptor.
+    #[inline(always)]
+    pub fn transposed(
+        self, // D16: a view is of one call; take another from the open stage with `operand`
+    ) -> Operand<'a, Transposed<M>, S, By>
+    where
+        M: Transposes,
+    {
+        Operand::new(self.at)
     }
 
     /// `N` of the rows, from `FIRST` on: so sets that drain one ring multiply different rows of one tile.

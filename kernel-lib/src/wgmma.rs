@@ -492,14 +492,20 @@ pub trait Multiplies<D>: MultipliesRows<D> {}
 /// Rows of A that one instruction multiplies.
 const ROWS: usize = 64;
 
-/// The matrix descriptor of a K-major tile in the 128-byte swizzle, without its address (ISA 9.7.15.5.1.2.2): stride
-/// between groups of eight rows 1024 bytes, swizzle mode 1. The leading offset is not used in this mode.
-const DESCRIPTOR: u64 = (1024 >> 4) << 32 | 1 << 16 | 1 << 62;
+/// The matrix descriptor of a matrix in the 128-byte swizzle, without its address (ISA 9.7.15.5.1.2.2): stride between groups of eight rows
+/// 1024 bytes, swizzle mode 1; from one panel to the next `panel` bytes, where an instruction reads several. Else the leading offset is not used.
+const fn matrix(panel: u32) -> u64 {
+    let leading = if panel == 0 { 1 } else { (panel >> 4) as u64 };
+    (1024 >> 4) << 32 | leading << 16 | 1 << 62
+}
 
-/// The descriptor of what begins at `address`.
+/// The descriptor of the matrix `M` at `address`.
 #[inline(always)]
-fn descriptor(address: Addr<SharedCta>) -> u64 {
-    DESCRIPTOR | ((address.raw() as u64 & 0x3_FFFF) >> 4)
+fn descriptor<M: Matrix<ROWS, K>, const ROWS: usize, const K: usize>(
+    address: Addr<SharedCta>,
+) -> u64 {
+    let matrix = const { matrix(M::PANEL) };
+    matrix | ((address.raw() as u64 & 0x3_FFFF) >> 4)
 }
 
 /// Stages of which the CTAs of a cluster load one half, or both, for all of them, hold the same tiles at the same places.
@@ -574,17 +580,21 @@ where
     B: Matrix<N, K>,
     D: Accumulator<PairOf<A::Element, B::Element>>,
 {
-    let (a, b) = (descriptor(a), descriptor(b));
+    let (a, b) = (descriptor::<A, ROWS, K>(a), descriptor::<B, N, K>(b));
     let mut step = 0;
     while step < const { steps_of::<A::Element>(K) } {
-        // SAFETY: the caller's promise; both matrices lie in the first 256 KiB, so the address field does not overflow.
+        let a = a + (A::step(step) >> 4) as u64;
+        let b = b + (B::step(step) >> 4) as u64;
+        let accumulate = accumulate || step > 0;
+        // SAFETY: the caller's promise; both matrices lie in the first 256 KiB, so the address field does not overflow. What is M- or N-major
+        // has elements of two bytes.
         registers = unsafe {
-            ptx::wgmma::mma_async::<PairOf<A::Element, B::Element>, D>(
-                registers,
-                a + (A::step(step) >> 4) as u64,
-                b + (B::step(step) >> 4) as u64,
-                accumulate || step > 0,
-            )
+            match (A::MN_MAJOR, B::MN_MAJOR) {
+                (false, false) => registers.shared::<0, 0, 0, 0>(a, b, accumulate),
+                (false, true) => registers.shared::<0, 0, 0, 1>(a, b, accumulate),
+                (true, false) => registers.shared::<0, 0, 1, 0>(a, b, accumulate),
+                (true, true) => registers.shared::<0, 0, 1, 1>(a, b, accumulate),
+            }
         };
         step += 1;
     }
@@ -731,7 +741,7 @@ fn for_each<V: Sums, const L: usize>(values: [V; L], mut each: impl FnMut(u32, V
 
 #[cfg(test)]
 mod tests {
-    use super::{DESCRIPTOR, for_each};
+    use super::{for_each, matrix};
 
     #[test]
     fn each_register_is_visited_once_and_in_order() {
@@ -745,6 +755,8 @@ mod tests {
     #[test]
     fn matrix_descriptor_is_the_documented_bit_pattern() {
         // Stride 64 in units of 16 bytes at bit 32, leading offset 1 at bit 16, 128-byte swizzle (1) at bit 62.
-        assert_eq!(DESCRIPTOR, 0x4000_0040_0001_0000);
+        assert_eq!(matrix(0), 0x4000_0040_0001_0000);
+        // Of panels of 32 rows the leading offset is 256 in those units.
+        assert_eq!(matrix(32 * 128), 0x4000_0040_0100_0000);
     }
 }

@@ -100,6 +100,7 @@ moves! {
     baton::launch::SyncWords<'static, 1>,
     baton::layout::Claimed<()>,
     baton::operand::Rows<(), 1, 1>,
+    baton::operand::Transposed<()>,
     baton::pair::Pair<1>,
     baton::pair::PairTensor<'static, ()>,
     baton::pair_accumulator::PairAccs<1, 1, 1>,

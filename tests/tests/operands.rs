@@ -39,13 +39,25 @@ struct Target {
 static HOPPER: Target = Target {
     arch: Arch::Sm90a,
     feature: "hopper",
-    kernels: &[kernel("resident"), kernel("summed")],
+    kernels: &[
+        kernel("resident"),
+        kernel("summed"),
+        kernel("turned_b"),
+        kernel("turned_a"),
+        kernel("turned_both"),
+    ],
     ptx: OnceLock::new(),
 };
 static BLACKWELL: Target = Target {
     arch: Arch::Sm100a,
     feature: "blackwell",
-    kernels: &[kernel("tensor_resident"), kernel("pair_resident")],
+    kernels: &[
+        kernel("tensor_resident"),
+        kernel("pair_resident"),
+        kernel("tensor_turned_b"),
+        kernel("tensor_turned_a"),
+        kernel("tensor_turned_both"),
+    ],
     ptx: OnceLock::new(),
 };
 
@@ -313,4 +325,74 @@ fn a_tile_of_a_pair_is_loaded_once_and_read_by_many_products() {
     for (seed, tiles) in (0..SEEDS).zip([1, 2, 5].into_iter().cycle()) {
         assert_eq!(pair_resident(&emulator, tiles, seed), None, "seed {seed}: {tiles} tiles");
     }
+}
+
+/// How an operand lies in global memory, of how many rows it has and of which it is a part, from which row on.
+#[derive(Clone, Copy)]
+struct Lies {
+    transposed: bool,
+    rows: usize,
+    first: usize,
+}
+
+impl Lies {
+    /// The matrix, of `k` columns.
+    fn matrix(self, k: usize) -> [usize; 2] {
+        if self.transposed { [k, self.rows] } else { [self.rows, k] }
+    }
+
+    /// The number of element (`row`, `i`) of the part.
+    fn element(self, k: usize, row: usize, i: usize) -> usize {
+        let row = self.first + row;
+        if self.transposed { i * self.rows + row } else { row * k + i }
+    }
+
+    /// Element (`row`, `col`) of the product with `b`.
+    fn times(self, b: Lies, k: usize, row: usize, col: usize) -> f64 {
+        let factors = |i| number(self.element(k, row, i), 7) * number(b.element(k, col, i), 5);
+        (0..k).map(factors).sum()
+    }
+}
+
+/// Runs a product of operands that lie so, with `k` of K in a stage.
+macro_rules! turned {
+    ($target:ident $kernel:path, $a:expr, $b:expr, $k:literal, $len:expr, |$product:ident| $wanted:expr) => {{
+        let emulator = $target.emulator($target.ptx());
+        let (a, b) = ($a, $b);
+        for (seed, steps) in (0..SEEDS).zip([1, 2, 5].into_iter().cycle()) {
+            let k = $k * steps;
+            let [[a_rows, a_cols], [b_rows, b_cols]] = [a.matrix(k), b.matrix(k)];
+            let left = emulator.matrix(a_rows, a_cols, 7);
+            let right = emulator.matrix(b_rows, b_cols, 5);
+            let mut output = emulator.output($len);
+            let call = $kernel(
+                left.tensor_map(Matrix::new(a_rows as u64, a_cols as u64)).expect("a matrix"),
+                right.tensor_map(Matrix::new(b_rows as u64, b_cols as u64)).expect("a matrix"),
+                output.as_arg_mut(),
+                steps as u32,
+            );
+            let wrong = complaint(emulator.launch(1, seed, call)).or_else(|| {
+                let $product = |row: usize, col: usize| a.times(b, k, row, col);
+                difference(stringify!($kernel), &output, &$wanted)
+            });
+            assert_eq!(wrong, None, "seed {seed}: {steps} steps");
+        }
+    }};
+}
+
+const AS_IT_IS: fn(usize) -> Lies = |rows| Lies { transposed: false, rows, first: 0 };
+const TURNED: fn(usize, usize) -> Lies = |rows, first| Lies { transposed: true, rows, first };
+
+#[test]
+fn tiles_of_any_width_are_read_transposed_by_a_warpgroup() {
+    turned!(HOPPER hopper::turned_b, AS_IT_IS(64), TURNED(192, 0), 64, 64 * 192, |product| registers(192, product));
+    turned!(HOPPER hopper::turned_a, TURNED(128, 64), AS_IT_IS(72), 64, 64 * 72, |product| registers(72, product));
+    turned!(HOPPER hopper::turned_both, TURNED(128, 0), TURNED(256, 128), 32, 64 * 72, |product| registers(72, product));
+}
+
+#[test]
+fn tiles_of_any_width_are_read_transposed_into_tensor_memory() {
+    turned!(BLACKWELL blackwell::tensor_turned_b, AS_IT_IS(128), TURNED(256, 0), 64, 128 * 256, |product| rows(1, 256, |_, row, col| product(row, col)));
+    turned!(BLACKWELL blackwell::tensor_turned_a, TURNED(256, 128), AS_IT_IS(48), 64, 128 * 48, |product| rows(1, 48, |_, row, col| product(row, col)));
+    turned!(BLACKWELL blackwell::tensor_turned_both, TURNED(128, 0), TURNED(256, 128), 32, 128 * 80, |product| rows(1, 80, |_, row, col| product(row, col)));
 }

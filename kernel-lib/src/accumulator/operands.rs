@@ -26,7 +26,7 @@ impl MmaElement for bf16 {
     note = "rule D14: `kind::f16` multiplies bf16 by bf16 and f16 by f16 (PTX ISA 9.7.16.2)",
     note = "give both operands one of these types"
 )]
-pub trait MmaTimes<B>: MmaElement {}
+pub trait MmaTimes<B: Element>: MmaElement {}
 #[diagnostic::do_not_recommend]
 impl<E: MmaElement> MmaTimes<E> for E {}
 
@@ -53,10 +53,22 @@ pub unsafe trait Operands<const M: usize, const N: usize> {
 /// between groups of eight rows 1024 bytes, the fixed bit pattern, swizzle mode 2.
 const DESCRIPTOR: u64 = (1024 >> 4) << 32 | 0b001 << 46 | 2 << 61;
 
-/// The descriptor of what begins at `address`.
+/// The descriptor of the matrix `M` at `address`: where one instruction reads several panels, with the leading offset.
 #[inline(always)]
-fn descriptor(address: Addr<SharedCta>) -> u64 {
-    DESCRIPTOR | ((address.raw() as u64 & 0x3_FFFF) >> 4)
+fn descriptor<M: Matrix<ROWS, K>, const ROWS: usize, const K: usize>(
+    address: Addr<SharedCta>,
+) -> u64 {
+    let matrix = const { DESCRIPTOR | ((M::PANEL >> 4) as u64) << 16 };
+    matrix | ((address.raw() as u64 & 0x3_FFFF) >> 4)
+}
+
+/// What the instruction descriptor says of matrices that are M- or N-major.
+const fn majors<A, B, const ROWS: usize, const COLS: usize, const K: usize>() -> u32
+where
+    A: Matrix<ROWS, K>,
+    B: Matrix<COLS, K>,
+{
+    (A::MN_MAJOR as u32) << 15 | (B::MN_MAJOR as u32) << 16
 }
 
 /// The instruction descriptor of `kind::f16` with f32 accumulation (ISA 9.7.16.4.2).
@@ -105,7 +117,7 @@ unsafe impl<E: MmaElement, const M: usize, const N: usize, const K: usize> Opera
     }
 }
 
-/// Issues the instructions, described by `idesc`, that multiply the matrix `A` at `a` by `B` at `b`. With `Group2` these are what one CTA has of
+/// Issues the instructions, described by `idesc` but for how the matrices lie, that multiply the matrix `A` at `a` by `B` at `b`. With `Group2` these are what one CTA has of
 /// them, and the peer's lie at the same places.
 ///
 /// # Safety
@@ -121,7 +133,8 @@ pub(crate) unsafe fn multiply<G, A, B, const ROWS: usize, const COLS: usize, con
     A: Matrix<ROWS, K>,
     B: Matrix<COLS, K>,
 {
-    let (a, b) = (descriptor(a), descriptor(b));
+    let (a, b) = (descriptor::<A, ROWS, K>(a), descriptor::<B, COLS, K>(b));
+    let idesc = idesc | const { majors::<A, B, ROWS, COLS, K>() };
     let mut step = 0;
     while step < const { steps_of::<A::Element>(K) } {
         // SAFETY: the caller's promise; both matrices lie in the first 256 KiB, so the address field does not overflow.

@@ -147,7 +147,7 @@ where
                 "rule D14: a fragment has one step for each 32 bytes of B's columns: give it as many",
             );
         };
-        let b = descriptor(stage);
+        let b = descriptor::<Self, N, K>(stage);
         let mut step = 0;
         while step < STEPS {
             // SAFETY: the caller's promise; the tile lies in the first 256 KiB, so the address field does not overflow.

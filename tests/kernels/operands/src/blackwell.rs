@@ -152,3 +152,86 @@ pub fn pair_resident(
     let closed = memory.dealloc(&mut joined, issued, drained);
     joined.exit((a_loaded, b_loaded, closed))
 }
+
+macro_rules! majors {
+    ($($(#[$doc:meta])* $name:ident in $module:ident, $parts:ident: $a:ty, $b:ty, $cols:literal, [$($of_a:tt)*] [$($of_b:tt)*], $k:literal by $ka:tt $kb:tt;)*) => {$(
+        baton::shared! {
+            $(#[$doc])*
+            pub struct $module in $parts {
+                a: Stages<2, $a, ByBulk, ByMma>,
+                b: Stages<2, $b, ByBulk, ByMma>,
+                acc: Accs<1, 128, $cols>,
+            }
+        }
+
+        $(#[$doc])*
+        #[baton::kernel(threads = 192)]
+        pub fn $name(
+            cta: Cta<'_, $module, 192>,
+            a: TensorMap<$a>,
+            b: TensorMap<$b>,
+            output: GlobalPtr<f32, TheWarpgroup<0>>,
+            steps: u32,
+        ) -> Exit<'_> {
+            let (cta, $parts::Parts { a: left, b: right, acc, .. }) = cta.claim();
+            let (mut load_a, mut left) = left.split();
+            let (mut load_b, mut right) = right.split();
+            let (mut sums, mut results, tensor) = acc.split();
+            let (mut joined, (drained, (a_loaded, b_loaded), issued)) = cta.roles((
+                warpgroup(move |mut wg| {
+                    let mut mine = output.partition(&wg).into_iter();
+                    let mut acc = results.wait(&mut wg).fence_after_thread_sync(&mut wg);
+                    let mut col = 0;
+                    while col < $cols {
+                        let (loaded, values) = acc.ld::<16>(&mut wg, col).wait_ld(&mut wg);
+                        acc = loaded;
+                        for value in values {
+                            if let Some(mut place) = mine.next() {
+                                place.put(value);
+                            }
+                        }
+                        col += 16;
+                    }
+                    acc.fence_before_thread_sync(&mut wg).release(&mut wg);
+                    results.finish(&mut wg)
+                }),
+                warp(move |w| {
+                    w.elect(move |mut t| {
+                        for step in 0..steps as i32 {
+                            let k = $k * step;
+                            load_a.acquire(&mut t).load(&mut t, majors!(@at a k $ka));
+                            load_b.acquire(&mut t).load(&mut t, majors!(@at b k $kb));
+                        }
+                        (load_a.finish(&mut t), load_b.finish(&mut t))
+                    })
+                }),
+                warp(move |w| {
+                    w.elect(move |mut t| {
+                        let mut acc = sums.acquire(&mut t);
+                        for _ in 0..steps {
+                            let a = left.wait(&mut t).open(&mut t);
+                            let b = right.wait(&mut t).open(&mut t);
+                            acc.mma_of(&mut t, a.operand()$($of_a)*, b.operand()$($of_b)*);
+                            a.release_by_commit(&mut t);
+                            b.release_by_commit(&mut t);
+                        }
+                        acc.commit(&mut t);
+                        sums.finish(&mut t)
+                    })
+                }),
+            ));
+            let closed = tensor.dealloc(&mut joined, issued, drained);
+            joined.exit((a_loaded, b_loaded, closed))
+        }
+    )*};
+    (@at $map:ident $k:ident col) => { $map.at(0, $k) };
+    (@at $map:ident $k:ident row) => { $map.at($k, 0) };
+}
+majors! {
+    /// A as it is, B read transposed, in four panels: 128 × 256.
+    tensor_turned_b in TurnedB, turned_b_parts: Tile<bf16, 128, 64>, Tile<bf16, 64, 256>, 256, [] [.transposed()], 64 by col row;
+    /// The second half of A's rows, read transposed, by B as it is: 128 × 48.
+    tensor_turned_a in TurnedA, turned_a_parts: Tile<bf16, 64, 256>, Tile<bf16, 48, 64>, 48, [.transposed().rows::<128, 128>()] [], 64 by row col;
+    /// A by the last 80 of B's rows, both read transposed: 128 × 80, with 32 of K in a stage.
+    tensor_turned_both in TurnedBoth, turned_both_parts: Tile<bf16, 32, 128>, Tile<bf16, 32, 256>, 80, [.transposed()] [.transposed().rows::<128, 80>()], 32 by row row;
+}

@@ -144,3 +144,68 @@ pub fn summed(
 pub const fn b(i: u32, step: u32) -> f32 {
     ((i / 3 + i % 5 + step) % 7) as f32 - 3.0
 }
+
+macro_rules! majors {
+    ($($(#[$doc:meta])* $name:ident in $module:ident, $parts:ident: $a:ty, $b:ty, [f32; $len:literal], [$($of_a:tt)*] [$($of_b:tt)*], $k:literal by $ka:tt $kb:tt;)*) => {$(
+        baton::shared! {
+            $(#[$doc])*
+            pub struct $module in $parts {
+                a: Stages<2, $a, ByBulk, ByWgmma>,
+                b: Stages<2, $b, ByBulk, ByWgmma>,
+            }
+        }
+
+        $(#[$doc])*
+        #[baton::kernel(threads = 160)]
+        pub fn $name(
+            cta: Cta<'_, $module, 160>,
+            a: TensorMap<$a>,
+            b: TensorMap<$b>,
+            output: GlobalPtr<f32, TheWarpgroup<0>>,
+            steps: u32,
+        ) -> Exit<'_> {
+            let (cta, $parts::Parts { a: left, b: right, .. }) = cta.claim();
+            let (mut load_a, mut left) = left.split();
+            let (mut load_b, mut right) = right.split();
+            let (joined, (_, (a_loaded, b_loaded))) = cta.roles((
+                warpgroup(move |mut wg| {
+                    let mut product = Product::<[f32; $len], _>::new(&mut wg);
+                    for _ in 0..steps {
+                        let a = left.wait(&mut wg).open(&mut wg);
+                        let b = right.wait(&mut wg).open(&mut wg);
+                        let fenced = product.fence(&mut wg);
+                        let issued = fenced.mma_async_of(&mut wg, a.operand()$($of_a)*, b.operand()$($of_b)*);
+                        let (settled, (a, b)) =
+                            issued.commit_group(&mut wg, (a, b)).wait_group::<0, _>(&mut wg);
+                        a.release(&mut wg);
+                        b.release(&mut wg);
+                        product = settled;
+                    }
+                    let mut mine = output.partition(&wg);
+                    product.for_each(|k, value| mine.put(k.into(), value));
+                }),
+                warp(move |w| {
+                    w.elect(move |mut t| {
+                        for step in 0..steps as i32 {
+                            let k = $k * step;
+                            load_a.acquire(&mut t).load(&mut t, majors!(@at a k $ka));
+                            load_b.acquire(&mut t).load(&mut t, majors!(@at b k $kb));
+                        }
+                        (load_a.finish(&mut t), load_b.finish(&mut t))
+                    })
+                }),
+            ));
+            joined.exit((a_loaded, b_loaded))
+        }
+    )*};
+    (@at $map:ident $k:ident col) => { $map.at(0, $k) };
+    (@at $map:ident $k:ident row) => { $map.at($k, 0) };
+}
+majors! {
+    /// A as it is, B read transposed, in three panels: 64 × 192.
+    turned_b in TurnedB, turned_b_parts: Tile<bf16, 64, 64>, Tile<bf16, 64, 192>, [f32; 96], [] [.transposed()], 64 by col row;
+    /// The second half of A's rows, read transposed, by B as it is: 64 × 72.
+    turned_a in TurnedA, turned_a_parts: Tile<bf16, 64, 128>, Tile<bf16, 72, 64>, [f32; 36], [.transposed().rows::<64, 64>()] [], 64 by row col;
+    /// The first half of A's rows by the last 72 of B's, both read transposed: 64 × 72, with 32 of K in a stage.
+    turned_both in TurnedBoth, turned_both_parts: Tile<bf16, 32, 128>, Tile<bf16, 32, 256>, [f32; 36], [.transposed().rows::<0, 64>()] [.transposed().rows::<128, 72>()], 32 by row row;
+}
