@@ -602,7 +602,7 @@ pub trait MatrixWritable: State {}
     note = "rule E1: `wgmma.fence` stands before the first `wgmma.mma_async`, and whenever threads have touched the registers \
             (PTX ISA \
             9.7.15.7.1)",
-    note = "call `.fence(&mut wg)` on the product first, or `.fence_with(&mut wg, a)` where A is in registers"
+    note = "call `.fence(&mut wg)` on the product first; where A is in registers, the fragment's `mma_async` has the fence in it"
 )]
 pub trait FencedForWgmma: State {}
 
@@ -815,6 +815,25 @@ impl ProxyFence for Synced {
 }
 impl ProxyFence for Full {
     type Fenced = ReadFenced;
+}
+
+/// A state of a product into which a fragment goes, with the fence that this takes.
+pub trait TakesFragment: State {
+    /// Whether the product's registers are the threads', and go through the fence too.
+    #[doc(hidden)]
+    const SETTLED: bool;
+}
+impl TakesFragment for Settled {
+    const SETTLED: bool = true;
+}
+impl TakesFragment for WgmmaFenced {
+    const SETTLED: bool = false;
+}
+impl TakesFragment for Issued {
+    const SETTLED: bool = false;
+}
+impl TakesFragment for Committed {
+    const SETTLED: bool = false;
 }
 
 /// A state of an array in which each thread has touched its own elements at most, and what makes them everybody's.

@@ -10,8 +10,8 @@
 //!                                                   └───────mma_async────────┘ └─wait_group::<1>: the older stages
 //! ```
 //!
-//! A may be in registers too: a [`Fragment`], which `fence_with` hands to the instructions together with the product. It goes into
-//! the product with [`Fragment::mma_async`], and comes out of the wait together with the stage of B.
+//! A may be in registers too: a [`Fragment`]. [`Fragment::mma_async`] fences both and issues, into a product that is settled or under way; the
+//! fragment comes out of the wait together with the stage of B.
 //!
 //! # Why it is ordered
 //! `wgmma.fence` orders the threads' accesses to the registers before the instructions (E1, ISA 9.7.15.7.1); instructions of

@@ -45,6 +45,7 @@ static HOPPER: Target = Target {
         kernel("turned_b"),
         kernel("turned_a"),
         kernel("turned_both"),
+        kernel("fragments"),
     ],
     ptx: OnceLock::new(),
 };
@@ -395,4 +396,44 @@ fn tiles_of_any_width_are_read_transposed_into_tensor_memory() {
     turned!(BLACKWELL blackwell::tensor_turned_b, AS_IT_IS(128), TURNED(256, 0), 64, 128 * 256, |product| rows(1, 256, |_, row, col| product(row, col)));
     turned!(BLACKWELL blackwell::tensor_turned_a, TURNED(256, 128), AS_IT_IS(48), 64, 128 * 48, |product| rows(1, 48, |_, row, col| product(row, col)));
     turned!(BLACKWELL blackwell::tensor_turned_both, TURNED(128, 0), TURNED(256, 128), 32, 128 * 80, |product| rows(1, 80, |_, row, col| product(row, col)));
+}
+
+fn fragments(emulator: &Emulator, steps: usize, seed: u64) -> Option<String> {
+    let k = 2 * steps * hopper::DEPTH;
+    let b = emulator.matrix(k, 128, 5);
+    let mut output = emulator.output(64 * 128);
+    let call = hopper::fragments(
+        b.tensor_map(Matrix::new(k as u64, 128)).expect("a matrix"),
+        output.as_arg_mut(),
+        steps as u32,
+    );
+    complaint(emulator.launch(1, seed, call)).or_else(|| {
+        let wanted = registers(128, |row, col| {
+            let a = |i: usize| -> f64 {
+                let (step, col) = (i / hopper::DEPTH, i % hopper::DEPTH);
+                hopper::a(row as u32, col as u32, step as u32).into()
+            };
+            (0..k).map(|i| a(i) * number(i * 128 + col, 5)).sum()
+        });
+        difference("the sum", &output, &wanted)
+    })
+}
+
+/// The fence is in the call, so that nothing of a loop comes between it and the instructions: ptxas serialises none, or the builder refuses.
+#[test]
+fn fragments_are_multiplied_by_stages_that_come_between_them() {
+    let emulator = HOPPER.emulator(HOPPER.ptx());
+    for (seed, steps) in (0..SEEDS).zip([1, 2, 5].into_iter().cycle()) {
+        assert_eq!(fragments(&emulator, steps, seed), None, "seed {seed}: {steps} steps");
+    }
+}
+
+#[test]
+fn e1_a_fragment_that_no_fence_hands_over() {
+    let run = |emulator: &Emulator, seed| fragments(emulator, 3, seed);
+    for nth in [0, 1] {
+        let fence = ("wgmma.fence.sync.aligned;", nth, "");
+        let named = HOPPER.rules_without("fragments", fence, run);
+        assert!(named.contains("rule E1"), "{nth}: {named}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use baton::global::TheWarpgroup;
 use baton::prelude::*;
-use baton::wgmma::Product;
+use baton::wgmma::{Fragment, Product};
 
 /// Two warpgroups drain a ring together.
 type Two = (ByWgmma, ByWgmma);
@@ -208,4 +208,64 @@ majors! {
     turned_a in TurnedA, turned_a_parts: Tile<bf16, 64, 128>, Tile<bf16, 72, 64>, [f32; 36], [.transposed().rows::<64, 64>()] [], 64 by row col;
     /// The first half of A's rows by the last 72 of B's, both read transposed: 64 × 72, with 32 of K in a stage.
     turned_both in TurnedBoth, turned_both_parts: Tile<bf16, 32, 128>, Tile<bf16, 32, 256>, [f32; 36], [.transposed().rows::<0, 64>()] [.transposed().rows::<128, 72>()], 32 by row row;
+}
+
+/// Rows of B that `fragments` multiplies by in each step.
+pub const DEPTH: usize = 64;
+
+baton::shared! {
+    /// Of `fragments`.
+    pub struct Fragments in fragments_parts { b: Stages<3, Tile<bf16, DEPTH, 128>, ByBulk, ByWgmma> }
+}
+
+/// Element (`row`, `col`) of A in step `step`.
+pub const fn a(row: u32, col: u32, step: u32) -> f32 {
+    ((row / 2 + 3 * col + 5 * step) % 7) as f32 - 3.0
+}
+
+/// A sum over `steps` steps of A, which the threads make and hold in registers, by 64 rows of B, which is read transposed. Two fragments go into
+/// each group, each made and multiplied while others are under way.
+#[baton::kernel(threads = 160)]
+pub fn fragments(
+    cta: Cta<'_, Fragments, 160>,
+    b: TensorMap<Tile<bf16, DEPTH, 128>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    steps: u32,
+) -> Exit<'_> {
+    let (cta, fragments_parts::Parts { b: parts, .. }) = cta.claim();
+    let (mut loads, mut stages) = parts.split();
+    let (joined, (_, loaded)) = cta.roles((
+        warpgroup(move |mut wg| {
+            let mut product = Product::<[f32; 64], _>::new(&mut wg);
+            for step in 0..steps {
+                let even = 2 * step;
+                let one = Fragment::<bf16, _, 4>::new(&mut wg, |row, col| {
+                    bf16::from_f32(a(row, col, even))
+                });
+                let first = stages.wait(&mut wg).open(&mut wg);
+                let under_way = one.mma_async_of(&mut wg, product, first.operand().transposed());
+                let two = Fragment::<bf16, _, 4>::new(&mut wg, |row, col| {
+                    bf16::from_f32(a(row, col, even + 1))
+                });
+                let second = stages.wait(&mut wg).open(&mut wg);
+                let under_way = two.mma_async_of(&mut wg, under_way, second.operand().transposed());
+                let group = under_way.commit_group(&mut wg, (first, second));
+                let (settled, (_, (_, (first, second)))) = group.wait_group::<0, _>(&mut wg);
+                first.release(&mut wg);
+                second.release(&mut wg);
+                product = settled;
+            }
+            let mut mine = output.partition(&wg);
+            product.for_each(|k, value| mine.put(k.into(), value));
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                for step in 0..2 * steps as i32 {
+                    loads.acquire(&mut t).load(&mut t, b.at(DEPTH as i32 * step, 0));
+                }
+                loads.finish(&mut t)
+            })
+        }),
+    ));
+    joined.exit((loaded,))
 }
