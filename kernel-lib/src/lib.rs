@@ -116,6 +116,7 @@ mod signature;
 pub mod stages;
 pub mod staging;
 pub mod takeover;
+pub mod tensor_stages;
 pub mod tile;
 pub mod token;
 pub mod wgmma;

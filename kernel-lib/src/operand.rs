@@ -14,6 +14,7 @@
 //! | `stage.operand()` of a [`Tile<E, ROWS, COLS>`](crate::tile::Tile) | `ROWS` | `COLS` |
 //! | `….transposed()`, of bf16 or f16 | `COLS` | `ROWS` |
 //! | `….rows::<FIRST, N>()` | `N` of them, from `FIRST` on | as before |
+//! | `stage.operand()` of [`TensorStages<N, E, K>`](crate::tensor_stages::TensorStages), as A | 128 | `K` |
 //!
 //! A tile that is read transposed stays as its copies brought it: V of attention, whose rows are K of the product by P.
 //!
@@ -100,7 +101,6 @@ mod matrix;
 use core::marker::PhantomData;
 
 use crate::path::{ByMma, ByPairMma, ByWgmma, ReadByMma, ReadByWgmma, State};
-use crate::ptx::addr::{Addr, SharedCta};
 use crate::stages::Drain;
 use crate::tile::{BulkTile, StageData, Tile, ToAll};
 use crate::token::{Marks, StaysWithItsThreads};
@@ -182,7 +182,8 @@ impl<A: OneTile, B: OneTile> TwoTiles for (A, B) {
 /// A view of the matrix `M` in a stage that the set `S` holds, open to the instructions `By`: for one call that issues them.
 #[must_use = "a view does nothing by itself: pass it to `mma_of` or `mma_async_of`"]
 pub struct Operand<'a, M, S, By> {
-    at: Addr<SharedCta>,
+    /// An address of shared memory, or of tensor memory where `M` lies there.
+    at: u32,
     stage: PhantomData<&'a ()>,
     types: Marks<(M, S, By)>,
     stays: StaysWithItsThreads,
@@ -190,13 +191,13 @@ pub struct Operand<'a, M, S, By> {
 
 impl<'a, M, S, By> Operand<'a, M, S, By> {
     #[inline(always)]
-    pub(crate) fn new(at: Addr<SharedCta>) -> Self {
+    pub(crate) fn new(at: u32) -> Self {
         Operand { at, stage: PhantomData, types: PhantomData, stays: PhantomData }
     }
 
     /// Where the matrix begins.
     #[inline(always)]
-    pub(crate) fn at(&self) -> Addr<SharedCta> {
+    pub(crate) fn at(&self) -> u32 {
         self.at
     }
 
@@ -224,6 +225,6 @@ impl<'a, M, S, By> Operand<'a, M, S, By> {
     where
         M: HasRows,
     {
-        Operand::new(self.at.offset(const { Rows::<M, FIRST, N>::OFFSET }))
+        Operand::new(self.at + const { Rows::<M, FIRST, N>::OFFSET })
     }
 }

@@ -27,22 +27,22 @@ use crate::accumulator::{
 };
 use crate::cursor::Cursor;
 use crate::dropped::{Accumulator, Hand};
-use crate::layout::{Field, allocated_columns};
+use crate::layout::Field;
 use crate::operand::{Matrix, Operand};
 use crate::pair::{PairLeader, PeersHaveEnded, both, leads};
 use crate::path::{ByPairMma, MmaCompleted, ReadByMma, ReadableByMma};
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{
-    Group2, commit_multicast, dealloc, fence_after_thread_sync, fence_before_thread_sync,
+    Group2, commit_multicast, fence_after_thread_sync, fence_before_thread_sync,
 };
-use crate::ptx::{mark, mbarrier, sreg};
+use crate::ptx::{mark, mbarrier};
 use crate::require;
 use crate::scope::Cluster;
 use crate::sem::Relaxed;
 use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::tile::{Tile, ToAll};
 use crate::token::{
-    Brand, Finished, Marks, ProofOf, SameSet, Set, SingleThread, StaysWithItsThreads, WARP,
+    Brand, Finished, Marks, ProofOf, SameSet, Set, SingleThread, StaysWithItsThreads,
 };
 
 /// Bytes of an mbarrier.
@@ -51,7 +51,7 @@ const MBARRIER: u32 = 8;
 const ROWS: usize = 128;
 
 /// A ring of `N` accumulators of 256 rows and `COLS` columns of f32 in the tensor memory of each pair of the `CTAS` CTAs of a cluster: a
-/// field of a layout, at most one in each.
+/// field of a layout.
 pub struct PairAccs<const N: u32, const COLS: usize, const CTAS: u32 = 2>(());
 
 // SAFETY: (1) each full barrier, and that of the end, expects the one commit of a phase that arrives in its CTA; each empty barrier,
@@ -134,12 +134,7 @@ impl<'k, Tag, const N: u32, const COLS: usize> PairAccsPart<'k, Tag, N, COLS> {
             },
             // SAFETY: the barriers begin with those of `Accs`, and the columns are the same (I7); the part is consumed (I9).
             unsafe { AccConsumer::of(self.base, self.tensor) },
-            PairMemory {
-                address: self.tensor,
-                columns: const { allocated_columns(<Accs<N, ROWS, COLS> as Field>::COLUMNS) },
-                brand: PhantomData,
-                field: PhantomData,
-            },
+            PairMemory { brand: PhantomData, field: PhantomData },
         )
     }
 }
@@ -147,18 +142,12 @@ impl<'k, Tag, const N: u32, const COLS: usize> PairAccsPart<'k, Tag, N, COLS> {
 /// The allocation of tensor memory behind the accumulators of a pair.
 #[must_use = "tensor memory must be deallocated before the kernel ends (rule D8)"]
 pub struct PairMemory<'k, Tag> {
-    address: u32,
-    columns: u32,
     brand: Brand<'k>,
     field: Marks<Tag>,
 }
 
 impl<'k, Tag> PairMemory<'k, Tag> {
-    /// Gives the memory back, in both CTAs; takes the proofs of both ends (rule D8).
-    ///
-    /// # PTX
-    /// `tcgen05.fence::after_thread_sync`, then `tcgen05.dealloc.cta_group::2.sync.aligned.b32` by the first warp of each
-    /// CTA (ISA 9.7.16.7.1).
+    /// Gives the field's memory back: the exit deallocates that of all fields, in both CTAs; takes the proofs of both ends (rule D8).
     #[inline(always)]
     pub fn dealloc<J>(
         self, // D8: tensor memory is deallocated once, by the joined CTAs; pass the proof to the exit
@@ -170,12 +159,7 @@ impl<'k, Tag> PairMemory<'k, Tag> {
         J: PeersHaveEnded,
     {
         let _ = (joined, issued, drained);
-        fence_after_thread_sync();
-        if sreg::tid_x() / WARP == 0 {
-            // SAFETY: one whole warp of each CTA, the one that allocated (I1, I2); both ends have ended (I21), in both CTAs (I5, I22).
-            unsafe { dealloc::<Group2>(Addr::from_raw(self.address), self.columns) };
-        }
-        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
+        // SAFETY: both ends have ended (I21), in both CTAs (I22).
         unsafe { Deallocated::assume() }
     }
 }

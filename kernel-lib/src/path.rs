@@ -31,6 +31,8 @@
 //! | `wgmma`, registers | threads | `wgmma.commit_group`, `wgmma.wait_group` 0 | E2 |
 //! | `tcgen05.mma`, accumulator | `tcgen05.ld` | `commit`, its phase, `tcgen05.fence::after_thread_sync` | D1, D5 |
 //! | `tcgen05.st` | `tcgen05.ld`, `tcgen05.mma`, other thread | `wait::st`, and for other threads as behind `tcgen05.ld` | D4 |
+//! | `tcgen05.st` of an operand | `tcgen05.mma`, read of A | `wait::st`, `fence::before_thread_sync`, hand-over, `fence::after_thread_sync` | D2, D4, D16 |
+//! | `tcgen05.mma`, read of A in tensor memory | `tcgen05.st` | `commit`, its phase, `tcgen05.fence::after_thread_sync` | D6, D16 |
 //! | `tcgen05.ld` | `tcgen05.mma`, other thread | `wait::ld`, `fence::before_thread_sync`, hand-over, `fence::after_thread_sync` | D2, D3 |
 //!
 //! # States
@@ -135,6 +137,10 @@ pub enum Loading {}
 pub enum Storing {}
 /// An accumulator whose loads have ended and are ordered before the next hand-over.
 pub enum Released {}
+/// An operand in tensor memory that `tcgen05.st` has written.
+pub enum Stored {}
+/// An operand in tensor memory whose stores have ended and are ordered before the next hand-over.
+pub enum StoredFenced {}
 
 /// What this module says of a state, and of a way, nobody else says: the table at the end of the file is all there is (I15). Which
 /// fence leads from one way to another follows from it (I17).
@@ -240,7 +246,7 @@ pub trait Acquired: State {}
     message = "nothing has been written to this region yet: it is `{Self}`",
     label = "no contents",
     note = "rules A9 and C10: what is handed over is what its holder has written (PTX ISA 9.7.13.15)",
-    note = "call `.fill(&mut set, |index| …)` first"
+    note = "call `.fill(&mut set, |index| …)` first; for an operand in tensor memory, `.st(&mut wg, …)` and `.wait_st(&mut wg)`"
 )]
 pub trait HasContents: State {}
 
@@ -562,7 +568,7 @@ pub trait LoadUnderWay: State {}
 
 /// The stores to the accumulator have ended.
 #[diagnostic::on_unimplemented(
-    message = "`tcgen05.st` to this accumulator is still under way: it is `{Self}`",
+    message = "`tcgen05.st` to this tensor memory is still under way: it is `{Self}`",
     label = "missing `tcgen05.wait::st`",
     note = "rule D4: what `tcgen05.st` writes is there for other tcgen05 instructions and other threads only after \
             `tcgen05.wait::st` of the \
@@ -573,17 +579,17 @@ pub trait StoresEnded: State {}
 
 /// A store is under way.
 #[diagnostic::on_unimplemented(
-    message = "no `tcgen05.st` is under way: the accumulator is `{Self}`",
+    message = "no `tcgen05.st` to this tensor memory is under way: it is `{Self}`",
     note = "rule D4: `wait_st` follows `st`: leave it out, or call `.st(&mut wg, …)` first"
 )]
 pub trait StoreUnderWay: State {}
 
 /// `tcgen05.fence::before_thread_sync` stands between the loads and the hand-over.
 #[diagnostic::on_unimplemented(
-    message = "the accumulator's loads are not ordered before the barrier: it is `{Self}`",
+    message = "loads or stores of this tensor memory are not ordered before the barrier: it is `{Self}`",
     label = "missing `tcgen05.fence::before_thread_sync`",
     note = "rule D2: tensor memory is handed to another thread behind `tcgen05.fence::before_thread_sync` (PTX ISA 9.7.16.6.4)",
-    note = "call `.fence_before_thread_sync(&mut wg)` between the last `wait_ld` and this call"
+    note = "call `.fence_before_thread_sync(&mut wg)` between the last `wait_ld` or `wait_st` and this call"
 )]
 pub trait BeforeThreadSync: State {}
 
@@ -750,7 +756,7 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable WritableBesidePeers Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma> MayArrive;
+    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable WritableBesidePeers Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma> MayArrive StoresEnded BeforeThreadSync;
     Filling: PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma>;
     Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable WritableBesidePeers SourceFree HandsOnTo<ByThreads> MayArrive;
@@ -787,8 +793,10 @@ facts! {
     Observed: MmaCompleted LoadsEnded StoresEnded;
     Ready: MmaCompleted AfterThreadSync LoadsEnded StoresEnded;
     Loading: MmaCompleted AfterThreadSync LoadUnderWay StoresEnded BeforeThreadSync;
-    Storing: MmaCompleted AfterThreadSync LoadsEnded StoreUnderWay BeforeThreadSync;
+    Storing: MmaCompleted AfterThreadSync LoadsEnded StoreUnderWay BeforeThreadSync HasContents Writable;
     Released: MmaCompleted LoadsEnded StoresEnded BeforeThreadSync;
+    Stored: StoresEnded HasContents Writable;
+    StoredFenced: StoresEnded BeforeThreadSync HasContents;
 }
 facts! { @state [F] Sequenced<F> }
 facts! { @state [F] ReleasedAt<F> }

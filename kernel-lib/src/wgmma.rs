@@ -328,8 +328,13 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         // SAFETY: all threads of the warpgroup are here (I1, I2), which hold both stages open: they were acquired, their contents are the
         // async proxy's or fenced for it (I13, I17), and they go back behind a wait for what is issued before the views end, which are used
         // up here, or not at all (I18, I19). The registers are the instructions' since the fence (I14, I20).
-        self.values =
-            unsafe { multiply::<D, A, B, N, K>(self.values, [a.at(), b.at()], self.started) };
+        self.values = unsafe {
+            multiply::<D, A, B, N, K>(
+                self.values,
+                [a.at(), b.at()].map(Addr::from_raw),
+                self.started,
+            )
+        };
         self.started = true;
         // SAFETY: just issued, into these registers (I14).
         self.become_state(|flight| unsafe { flight.open() })

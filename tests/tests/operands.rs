@@ -58,6 +58,7 @@ static BLACKWELL: Target = Target {
         kernel("tensor_turned_b"),
         kernel("tensor_turned_a"),
         kernel("tensor_turned_both"),
+        kernel("through_tensor_memory"),
     ],
     ptx: OnceLock::new(),
 };
@@ -435,5 +436,51 @@ fn e1_a_fragment_that_no_fence_hands_over() {
         let fence = ("wgmma.fence.sync.aligned;", nth, "");
         let named = HOPPER.rules_without("fragments", fence, run);
         assert!(named.contains("rule E1"), "{nth}: {named}");
+    }
+}
+
+fn through_tensor_memory(emulator: &Emulator, steps: usize, seed: u64) -> Option<String> {
+    let rows_of_k = steps * blackwell::STEP;
+    let q = emulator.matrix(128, 64, 7);
+    let k = emulator.matrix(rows_of_k, 64, 5);
+    let v = emulator.matrix(rows_of_k, 128, 3);
+    let mut output = emulator.output(128 * 128);
+    let call = blackwell::through_tensor_memory(
+        q.tensor_map(Matrix::new(128, 64)).expect("a matrix"),
+        k.tensor_map(Matrix::new(rows_of_k as u64, 64)).expect("a matrix"),
+        v.tensor_map(Matrix::new(rows_of_k as u64, 128)).expect("a matrix"),
+        output.as_arg_mut(),
+        steps as u32,
+    );
+    complaint(emulator.launch(1, seed, call)).or_else(|| {
+        let wanted = rows(1, 128, |_, row, col| {
+            let p = |i| f64::from(blackwell::p(product(64, row, i) as f32));
+            (0..rows_of_k).map(|i| p(i) * number(i * 128 + col, 3)).sum()
+        });
+        difference("O", &output, &wanted)
+    })
+}
+
+#[test]
+fn what_threads_store_to_tensor_memory_is_multiplied() {
+    let emulator = BLACKWELL.emulator(BLACKWELL.ptx());
+    for (seed, steps) in (0..SEEDS).zip([1, 2, 5].into_iter().cycle()) {
+        assert_eq!(
+            through_tensor_memory(&emulator, steps, seed),
+            None,
+            "seed {seed}: {steps} steps"
+        );
+    }
+}
+
+/// Each step of the hand-over through tensor memory, left out.
+#[test]
+fn d1_d2_d4_an_operand_in_tensor_memory_that_is_not_handed_over() {
+    let run = |emulator: &Emulator, seed| through_tensor_memory(emulator, 5, seed);
+    let kernel = "through_tensor_memory";
+    let named = |what: (&str, usize, &str)| BLACKWELL.rules_without(kernel, what, run);
+    for nth in [0, 1] {
+        let said = named(("tcgen05.wait::st.sync.aligned;", nth, ""));
+        assert!(said.contains("rule D4"), "{nth}: {said}");
     }
 }

@@ -22,7 +22,7 @@ use crate::token::{
     Brand, FourWarps, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed,
 };
 
-use super::{MmaTimes, Operands, instruction, multiply};
+use super::{First, MmaTimes, Operands, instruction, multiply};
 
 /// One accumulator, held by one side, in a state of [`crate::path`]; `V` holds the registers of a load under way.
 ///
@@ -110,7 +110,8 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         }
     }
 
-    /// As [`mma`](Self::mma), of two [operands](crate::operand), each of a stage that is open: A has `ROWS` rows, B `COLS`, and both one K.
+    /// As [`mma`](Self::mma), of two [operands](crate::operand), each of a stage that is open: A has `ROWS` rows, B `COLS`, and both one K. A may
+    /// be [in tensor memory](crate::tensor_stages) too.
     #[inline(always)]
     pub fn mma_of<T, A, B, SA, SB, ByA, ByB, const K: usize>(
         &mut self,
@@ -122,7 +123,7 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         State: MatrixWritable,
         ByA: DrainsLike<ByMma>,
         ByB: DrainsLike<ByMma>,
-        A: Matrix<ROWS, K, Element: MmaTimes<B::Element>>,
+        A: First<ROWS, K, Element: MmaTimes<B::Element>>,
         B: Matrix<COLS, K>,
     {
         let _ = thread;

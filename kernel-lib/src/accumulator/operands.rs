@@ -1,5 +1,7 @@
 //! What the tensor core multiplies: the tiles of a stage, as matrix and instruction descriptors say it.
 
+use core::marker::PhantomData;
+
 use crate::float::{bf16, f16};
 use crate::operand::{Matrix, steps_of};
 use crate::ptx;
@@ -62,15 +64,6 @@ fn descriptor<M: Matrix<ROWS, K>, const ROWS: usize, const K: usize>(
     matrix | ((address.raw() as u64 & 0x3_FFFF) >> 4)
 }
 
-/// What the instruction descriptor says of matrices that are M- or N-major.
-const fn majors<A, B, const ROWS: usize, const COLS: usize, const K: usize>() -> u32
-where
-    A: Matrix<ROWS, K>,
-    B: Matrix<COLS, K>,
-{
-    (A::MN_MAJOR as u32) << 15 | (B::MN_MAJOR as u32) << 16
-}
-
 /// The instruction descriptor of `kind::f16` with f32 accumulation (ISA 9.7.16.4.2).
 pub(crate) const fn instruction<E: MmaElement>(m: usize, n: usize) -> u32 {
     1 << 4 | E::FORMAT << 7 | E::FORMAT << 10 | (n as u32 >> 3) << 17 | (m as u32 >> 4) << 24
@@ -117,36 +110,106 @@ unsafe impl<E: MmaElement, const M: usize, const N: usize, const K: usize> Opera
     }
 }
 
-/// Issues the instructions, described by `idesc` but for how the matrices lie, that multiply the matrix `A` at `a` by `B` at `b`. With `Group2` these are what one CTA has of
-/// them, and the peer's lie at the same places.
+/// The first factor of `tcgen05.mma`, of `ROWS` rows and `K` columns: a [`Matrix`] in shared memory, or one [`InTensorMemory`].
 ///
 /// # Safety
-/// 1. As for [`Operands::issue`], of the two matrices; with `Group2` in both CTAs.
+/// `issue` reads the factor and what `b` describes, and writes the accumulator, nothing else.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a first operand of {ROWS} rows and {K} columns",
+    label = "shapes do not fit",
+    note = "rule D14: A has a row for each row of the product, B one for each of its columns, and both have one K (PTX ISA 9.7.16.2.1)",
+    note = "make the ring's tile `Tile<_, {ROWS}, K>` with one K for both, or take a part of it: `.rows::<FIRST, {ROWS}>()`; of a `Tile<_, K, \
+            {ROWS}>` take `.transposed()`"
+)]
+pub unsafe trait First<const ROWS: usize, const K: usize> {
+    /// Its elements.
+    type Element: Element;
+    /// Whether it is M-major.
+    #[doc(hidden)]
+    const MN_MAJOR: bool;
+    /// Issues the instruction for step `step` of K.
+    ///
+    /// # Safety
+    /// 1. As for [`Operands::issue`]; the factor lies at `at`.
+    #[doc(hidden)]
+    unsafe fn issue<G: CtaGroup>(
+        accumulator: Addr<Tmem>,
+        at: u32,
+        step: u32,
+        b: u64,
+        idesc: u32,
+        accumulate: bool,
+    );
+}
+
+// SAFETY: the descriptor names the matrix.
+#[diagnostic::do_not_recommend]
+unsafe impl<M: Matrix<ROWS, K>, const ROWS: usize, const K: usize> First<ROWS, K> for M {
+    type Element = M::Element;
+    const MN_MAJOR: bool = M::MN_MAJOR;
+    #[inline(always)]
+    unsafe fn issue<G: CtaGroup>(
+        accumulator: Addr<Tmem>,
+        at: u32,
+        step: u32,
+        b: u64,
+        idesc: u32,
+        accumulate: bool,
+    ) {
+        let a = descriptor::<M, ROWS, K>(Addr::from_raw(at)) + (M::step(step) >> 4) as u64;
+        // SAFETY: the caller's promise; the matrix lies in the first 256 KiB, so the address field does not overflow.
+        unsafe { ptx::tcgen05::mma::<G, kind::F16>(accumulator, a, b, idesc, accumulate) }
+    }
+}
+
+/// A matrix of 128 × `K` of `E` in tensor memory: a row in each lane.
+pub struct InTensorMemory<E, const K: usize>(PhantomData<E>);
+
+/// Columns of tensor memory that one instruction takes of A: 16 elements of two bytes.
+const K_COLUMNS: u32 = 8;
+
+// SAFETY: the columns of the step, in all lanes.
+unsafe impl<E: MmaElement, const K: usize> First<128, K> for InTensorMemory<E, K> {
+    type Element = E;
+    const MN_MAJOR: bool = false;
+    #[inline(always)]
+    unsafe fn issue<G: CtaGroup>(
+        accumulator: Addr<Tmem>,
+        at: u32,
+        step: u32,
+        b: u64,
+        idesc: u32,
+        accumulate: bool,
+    ) {
+        let a = Addr::from_raw(at + K_COLUMNS * step);
+        // SAFETY: the caller's promise.
+        unsafe { ptx::tcgen05::mma_tmem_a::<G, kind::F16>(accumulator, a, b, idesc, accumulate) }
+    }
+}
+
+/// Issues the instructions, described by `idesc` but for how the matrices lie, that multiply `A` at `a` by the matrix `B` at `b`. With `Group2`
+/// these are what one CTA has of them, and the peer's lie at the same places.
+///
+/// # Safety
+/// 1. As for [`Operands::issue`], of the two factors; with `Group2` in both CTAs.
 #[inline(always)]
 pub(crate) unsafe fn multiply<G, A, B, const ROWS: usize, const COLS: usize, const K: usize>(
     accumulator: Addr<Tmem>,
-    [a, b]: [Addr<SharedCta>; 2],
+    [a, b]: [u32; 2],
     idesc: u32,
     accumulate: bool,
 ) where
     G: CtaGroup,
-    A: Matrix<ROWS, K>,
+    A: First<ROWS, K>,
     B: Matrix<COLS, K>,
 {
-    let (a, b) = (descriptor::<A, ROWS, K>(a), descriptor::<B, COLS, K>(b));
-    let idesc = idesc | const { majors::<A, B, ROWS, COLS, K>() };
+    let b = descriptor::<B, COLS, K>(Addr::from_raw(b));
+    let idesc = idesc | const { (A::MN_MAJOR as u32) << 15 | (B::MN_MAJOR as u32) << 16 };
     let mut step = 0;
     while step < const { steps_of::<A::Element>(K) } {
-        // SAFETY: the caller's promise; both matrices lie in the first 256 KiB, so the address field does not overflow.
-        unsafe {
-            ptx::tcgen05::mma::<G, kind::F16>(
-                accumulator,
-                a + (A::step(step) >> 4) as u64,
-                b + (B::step(step) >> 4) as u64,
-                idesc,
-                accumulate || step > 0,
-            )
-        };
+        let b = b + (B::step(step) >> 4) as u64;
+        // SAFETY: the caller's promise; the matrix lies in the first 256 KiB, so the address field does not overflow.
+        unsafe { A::issue::<G>(accumulator, a, step, b, idesc, accumulate || step > 0) };
         step += 1;
     }
 }
@@ -155,10 +218,10 @@ pub(crate) unsafe fn multiply<G, A, B, const ROWS: usize, const COLS: usize, con
 #[inline(always)]
 pub(crate) fn tiles<E: Element, const M: usize, const N: usize, const K: usize>(
     stage: Addr<SharedCta>,
-) -> [Addr<SharedCta>; 2] {
+) -> [u32; 2] {
     let second =
         <Tile<E, M, K> as StageData>::BYTES.next_multiple_of(<Tile<E, N, K> as StageData>::ALIGN);
-    [stage, stage.offset(second)]
+    [stage.raw(), stage.offset(second).raw()]
 }
 
 #[cfg(test)]

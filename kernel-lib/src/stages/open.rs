@@ -34,7 +34,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         R: Ring<Drain = By, Data: OneTile<Tile = M>>,
         State: OpenTo<By>,
     {
-        Operand::new(self.data())
+        Operand::new(self.data().raw())
     }
 
     /// The stage's two tiles, each for one call that issues instructions.
@@ -47,7 +47,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
         State: OpenTo<By>,
     {
         let second = const { <R::Data as TwoTiles>::SECOND };
-        (Operand::new(self.data()), Operand::new(self.data().offset(second)))
+        (Operand::new(self.data().raw()), Operand::new(self.data().offset(second).raw()))
     }
 
     /// Waits until no instruction of the warpgroup reads the stage: of a stage that many products read, and that went into no group.

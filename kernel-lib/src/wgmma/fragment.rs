@@ -317,7 +317,12 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
         // and come back behind the wait that covers the group, or not at all (I20).
         product.values = unsafe {
             product.fence_before_a();
-            multiply::<E, D, B, STEPS, N, K>(product.values, &a.words, b.at(), product.started)
+            multiply::<E, D, B, STEPS, N, K>(
+                product.values,
+                &a.words,
+                Addr::from_raw(b.at()),
+                product.started,
+            )
         };
         product.started = true;
         let a = a.become_state();

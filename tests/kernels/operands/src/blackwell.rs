@@ -4,6 +4,7 @@ use baton::global::TheWarpgroup;
 use baton::pair_accumulator::PairAccs;
 use baton::prelude::*;
 use baton::stages::ByPairMma;
+use baton::tensor_stages::TensorStages;
 
 baton::shared! {
     /// Of `tensor_resident`.
@@ -234,4 +235,108 @@ majors! {
     tensor_turned_a in TurnedA, turned_a_parts: Tile<bf16, 64, 256>, Tile<bf16, 48, 64>, 48, [.transposed().rows::<128, 128>()] [], 64 by row col;
     /// A by the last 80 of B's rows, both read transposed: 128 × 80, with 32 of K in a stage.
     tensor_turned_both in TurnedBoth, turned_both_parts: Tile<bf16, 32, 128>, Tile<bf16, 32, 256>, 80, [.transposed()] [.transposed().rows::<128, 80>()], 32 by row row;
+}
+
+/// Rows of K and of V in a step.
+pub const STEP: usize = 64;
+
+baton::shared! {
+    /// Of `through_tensor_memory`: tensor memory of three shapes.
+    pub struct Through in through_parts {
+        q: Stages<1, Tile<bf16, 128, 64>, ByBulk, ByMma>,
+        k: Stages<2, Tile<bf16, STEP, 64>, ByBulk, ByMma>,
+        v: Stages<2, Tile<bf16, STEP, 128>, ByBulk, ByMma>,
+        s: Accs<2, 128, STEP>,
+        p: TensorStages<2, bf16, STEP>,
+        o: Accs<1, 128, 128>,
+    }
+}
+
+/// What a thread makes of a sum of the first product: a small integer.
+pub fn p(sum: f32) -> f32 {
+    ((16.0 * sum) as i32 & 3) as f32 - 1.0
+}
+
+/// As attention, with [`p`] in the place of the softmax: O is the sum over `steps` steps of `p(Q · Kᵀ) · V`. Q is loaded once, P comes from
+/// threads through tensor memory, and V is read as it lies.
+#[baton::kernel(threads = 192)]
+pub fn through_tensor_memory(
+    cta: Cta<'_, Through, 192>,
+    q: TensorMap<Tile<bf16, 128, 64>>,
+    k: TensorMap<Tile<bf16, STEP, 64>>,
+    v: TensorMap<Tile<bf16, STEP, 128>>,
+    output: GlobalPtr<f32, TheWarpgroup<0>>,
+    steps: u32,
+) -> Exit<'_> {
+    let (cta, through_parts::Parts { q: qs, k: ks, v: vs, s: ss, p: ps, o: os, .. }) = cta.claim();
+    let (mut load_q, mut qs) = qs.split();
+    let (mut load_k, mut ks) = ks.split();
+    let (mut load_v, mut vs) = vs.split();
+    let (mut s_in, mut s_out, s_memory) = ss.split();
+    let (mut p_in, mut p_out, p_memory) = ps.split();
+    let (mut o_in, mut o_out, o_memory) = os.split();
+    let (mut joined, (drained, loaded, issued)) = cta.roles((
+        warpgroup(move |mut wg| {
+            for _ in 0..steps {
+                let s = s_out.wait(&mut wg).fence_after_thread_sync(&mut wg);
+                let (s, sums) = s.ld::<STEP>(&mut wg, 0).wait_ld(&mut wg);
+                s.fence_before_thread_sync(&mut wg).release(&mut wg);
+                let value = |i: u32| bf16::from_f32(p(sums[i as usize]));
+                let stage = p_in.acquire(&mut wg);
+                let stage = stage.st::<16>(&mut wg, 0, value).wait_st(&mut wg);
+                let stage = stage.st::<16>(&mut wg, 32, value).wait_st(&mut wg);
+                stage.fence_before_thread_sync(&mut wg).publish(&mut wg);
+            }
+            let mut mine = output.partition(&wg).into_iter();
+            let o = o_out.wait(&mut wg).fence_after_thread_sync(&mut wg);
+            let (o, values) = o.ld::<128>(&mut wg, 0).wait_ld(&mut wg);
+            o.fence_before_thread_sync(&mut wg).release(&mut wg);
+            for value in values {
+                if let Some(mut place) = mine.next() {
+                    place.put(value);
+                }
+            }
+            (s_out.finish(&mut wg), p_in.finish(&mut wg), o_out.finish(&mut wg))
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                load_q.acquire(&mut t).load(&mut t, q.at(0, 0));
+                for step in 0..steps as i32 {
+                    load_k.acquire(&mut t).load(&mut t, k.at(STEP as i32 * step, 0));
+                    load_v.acquire(&mut t).load(&mut t, v.at(STEP as i32 * step, 0));
+                }
+                (load_q.finish(&mut t), load_k.finish(&mut t), load_v.finish(&mut t))
+            })
+        }),
+        warp(move |w| {
+            w.elect(move |mut t| {
+                let q = qs.wait(&mut t).open(&mut t);
+                let mut o = o_in.acquire(&mut t);
+                for step in 0..steps + 1 {
+                    if step < steps {
+                        let k = ks.wait(&mut t).open(&mut t);
+                        let mut s = s_in.acquire(&mut t);
+                        s.mma_of(&mut t, q.operand(), k.operand());
+                        s.commit(&mut t);
+                        k.release_by_commit(&mut t);
+                    }
+                    if step > 0 {
+                        let p = p_out.wait(&mut t).open(&mut t);
+                        let v = vs.wait(&mut t).open(&mut t);
+                        o.mma_of(&mut t, p.operand(), v.operand().transposed());
+                        p.release_by_commit(&mut t);
+                        v.release_by_commit(&mut t);
+                    }
+                }
+                o.commit(&mut t);
+                q.release_by_commit(&mut t);
+                (s_in.finish(&mut t), p_out.finish(&mut t), o_in.finish(&mut t))
+            })
+        }),
+    ));
+    let (q, k, v) = loaded;
+    let s = s_memory.dealloc(&mut joined, issued.0, drained.0);
+    let p = p_memory.dealloc(&mut joined, issued.1, drained.1);
+    let o = o_memory.dealloc(&mut joined, issued.2, drained.2);
+    joined.exit((q, k, v, s, p, o))
 }
