@@ -101,7 +101,7 @@ impl Target {
         let mut changed = self.ptx().to_owned();
         changed.replace_range(start + at..start + at + from.len(), to);
         let emulator = self.emulator(changed.leak());
-        (0..20).filter_map(|seed| run(&emulator, seed)).collect()
+        (0..8).filter_map(|seed| run(&emulator, seed)).collect()
     }
 }
 
@@ -464,7 +464,7 @@ fn through_tensor_memory(emulator: &Emulator, steps: usize, seed: u64) -> Option
 #[test]
 fn what_threads_store_to_tensor_memory_is_multiplied() {
     let emulator = BLACKWELL.emulator(BLACKWELL.ptx());
-    for (seed, steps) in (0..SEEDS).zip([1, 2, 5].into_iter().cycle()) {
+    for (seed, steps) in (0..SEEDS).zip([1, 2, 3].into_iter().cycle()) {
         assert_eq!(
             through_tensor_memory(&emulator, steps, seed),
             None,
@@ -473,14 +473,14 @@ fn what_threads_store_to_tensor_memory_is_multiplied() {
     }
 }
 
-/// Each step of the hand-over through tensor memory, left out.
+/// Steps of the hand-over to the thread that multiplies, left out: the wait for the second store, which covers the first, and the fence behind it.
 #[test]
-fn d1_d2_d4_an_operand_in_tensor_memory_that_is_not_handed_over() {
-    let run = |emulator: &Emulator, seed| through_tensor_memory(emulator, 5, seed);
-    let kernel = "through_tensor_memory";
-    let named = |what: (&str, usize, &str)| BLACKWELL.rules_without(kernel, what, run);
-    for nth in [0, 1] {
-        let said = named(("tcgen05.wait::st.sync.aligned;", nth, ""));
-        assert!(said.contains("rule D4"), "{nth}: {said}");
-    }
+fn d2_d4_an_operand_in_tensor_memory_that_is_not_handed_over() {
+    let run = |emulator: &Emulator, seed| through_tensor_memory(emulator, 2, seed);
+    let named = |what, nth| BLACKWELL.rules_without("through_tensor_memory", (what, nth, ""), run);
+    let said = named("tcgen05.wait::st.sync.aligned;", 1);
+    assert!(said.contains("rule D4"), "{said}");
+    // Behind those of the claim and of the accumulator.
+    let said = named("tcgen05.fence::before_thread_sync;", 2);
+    assert!(said.contains("rule D2"), "{said}");
 }

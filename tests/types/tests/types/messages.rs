@@ -170,6 +170,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
         "a value is borrowed twice: the borrow checker speaks of the program's lines alone",
         &[
             "finish_while_held",
+            "finish_with_an_open_operand",
             "hold_both_sides",
             "hold_two_attempts",
             "load_while_finished",

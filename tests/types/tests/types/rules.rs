@@ -660,8 +660,18 @@ pub const ALL: &[Rule] = &[
         id: "D16",
         sequence: "an operand that is a view of a stage, of a tile that many products read, or of tensor memory, used after that was handed on, or before it was opened, observed or (tensor memory) stored, waited for and fenced",
         how: How::Types,
-        model: &["tcgen05/D16_commit_behind_all_views", "tcgen05/D16_view_behind_the_commit"],
+        model: &[
+            "tcgen05/D16_commit_behind_all_views",
+            "tcgen05/D16_view_behind_the_commit",
+            "tcgen05/D16_stored_operand",
+            "tcgen05/D16_stored_operand_unfenced",
+            "tcgen05/D16_stored_operand_unwaited",
+        ],
         tests: &[
+            (
+                "tests/tests/operands.rs",
+                "d2_d4_an_operand_in_tensor_memory_that_is_not_handed_over",
+            ),
             (
                 "tests/tests/operands.rs",
                 "d6_a_stage_that_goes_back_without_the_commit_behind_its_views",
