@@ -3,7 +3,8 @@
 //! A field `acc: Accs<2, 128, 256>` of a layout is a ring of two accumulators of 128 rows and 256 columns of f32.
 //! One thread holds the producing end and issues `tcgen05.mma` into what [`AccProducer::acquire`] hands out; a
 //! warpgroup holds the consuming end and loads what [`AccConsumer::wait`] hands out. The tensor memory itself is
-//! allocated by the claim and given back by [`Tensor::dealloc`] when both ends have finished (rules D8, D9).
+//! allocated by the claim, for all fields of the layout at once, and deallocated by the exit, which takes what [`Tensor::dealloc`] gives when
+//! both ends have finished (rules D8, D9).
 //!
 //! # Why it is ordered
 //! `tcgen05` instructions are asynchronous and unordered unless they are a pipelined pair (ISA 9.7.16.6.2).
@@ -19,22 +20,21 @@ mod operands;
 
 use core::marker::PhantomData;
 
-use crate::layout::{Field, TENSOR_COLUMNS, allocated_columns};
+use crate::layout::{Field, TENSOR_COLUMNS};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
-use crate::ptx::tcgen05::Group1;
 use crate::require;
-use crate::token::{Brand, Finished, Joined, ProofOf, Set, StaysWithItsThreads, WARP, sealed};
+use crate::token::{Brand, Finished, Joined, ProofOf, Set, StaysWithItsThreads, sealed};
 
 pub use acc::{Acc, LoadsRows};
 pub use ends::{AccConsumer, AccProducer};
-pub use operands::{MmaElement, Operands};
-pub(crate) use operands::{instruction, multiply};
+pub use operands::{First, InTensorMemory, MmaElement, MmaTimes, Operands};
+pub(crate) use operands::{instruction, multiply, tiles};
 
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;
 
-/// A ring of `N` accumulators of `ROWS` × `COLS` f32 in tensor memory: a field of a layout, at most one in each.
+/// A ring of `N` accumulators of `ROWS` × `COLS` f32 in tensor memory: a field of a layout.
 pub struct Accs<const N: u32, const ROWS: usize, const COLS: usize>(());
 
 /// What the type of a ring of accumulators says; implemented by [`Accs`] alone.
@@ -117,18 +117,16 @@ pub struct AccsPart<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize>
 /// The allocation of tensor memory behind the accumulators.
 #[must_use = "tensor memory must be deallocated before the kernel ends (rule D8)"]
 pub struct Tensor<'k, Tag> {
-    address: u32,
-    columns: u32,
     brand: Brand<'k>,
     field: PhantomData<fn() -> Tag>,
 }
 
-/// Proof that the tensor memory of the field `Tag` was deallocated (rule D8).
+/// Proof that nothing uses the tensor memory of the field `Tag` any more, which the exit deallocates (rule D8).
 pub struct Deallocated<'k, Tag>(Brand<'k>, PhantomData<fn() -> Tag>, StaysWithItsThreads);
 
 impl<Tag> Deallocated<'_, Tag> {
     /// # Safety
-    /// 1. The field's tensor memory was deallocated.
+    /// 1. Nothing works on the field's tensor memory, nor will, when all threads of the CTA, of a pair of both, have met behind this.
     #[inline(always)]
     pub(crate) unsafe fn assume() -> Self {
         Deallocated(PhantomData, PhantomData, PhantomData)
@@ -140,9 +138,9 @@ impl<Tag> crate::layout::Proof for Deallocated<'_, Tag> {
     type Before<Rest: crate::layout::Proofs> = Rest::With<Self>;
 }
 
-/// Names the producing end of the field `Tag` in a proof.
+/// Names the end of the field `Tag` that issues matrix instructions in a proof.
 pub struct Issuing<Tag>(PhantomData<Tag>);
-/// Names the consuming end of the field `Tag` in a proof.
+/// Names the end of the field `Tag` that loads or stores in a proof.
 pub struct Draining<Tag>(PhantomData<Tag>);
 
 /// What [`AccsPart::split`] gives: the two ends and the allocation.
@@ -169,12 +167,7 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
             unsafe { AccProducer::of(base, tensor) },
             // SAFETY: the field's own, and the only one, as above (I8, I9).
             unsafe { AccConsumer::of(base, tensor) },
-            Tensor {
-                address: tensor,
-                columns: const { allocated_columns(<Accs<N, ROWS, COLS> as Field>::COLUMNS) },
-                brand: PhantomData,
-                field: PhantomData,
-            },
+            Tensor::new(),
         )
     }
 }
@@ -198,13 +191,14 @@ impl<'k, Tag, const N: u32, const ROWS: usize, const COLS: usize> AccsPart<'k, T
 }
 
 impl<'k, Tag> Tensor<'k, Tag> {
-    /// Deallocates the tensor memory, behind a barrier of the CTA.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Tensor { brand: PhantomData, field: PhantomData }
+    }
+
+    /// Gives the field's tensor memory back: the exit deallocates that of all fields at once, behind a barrier of the CTA.
     ///
     /// Takes the proofs of both ends: nothing is under way and nobody will touch it (rule D8).
-    ///
-    /// # PTX
-    /// `bar.sync`, `tcgen05.fence::after_thread_sync`, then `tcgen05.dealloc.cta_group::1.sync.aligned.b32` by the first warp
-    /// (ISA 9.7.16.7.1).
     #[inline(always)]
     pub fn dealloc<L, const THREADS: u32>(
         self, // D8: tensor memory is deallocated once, by the joined CTA; pass the proof to the exit
@@ -212,15 +206,8 @@ impl<'k, Tag> Tensor<'k, Tag> {
         issued: impl ProofOf<'k, Issuing<Tag>>,
         drained: impl ProofOf<'k, Draining<Tag>>,
     ) -> Deallocated<'k, Tag> {
-        let _ = (issued, drained);
-        joined.barrier();
-        ptx::tcgen05::fence_after_thread_sync();
-        if joined.rank() / WARP == 0 {
-            // SAFETY: one whole warp, the one that allocated (I1, I2); both ends have ended (I21), in every thread, before the
-            // barrier above, which a proof that a role has returned asks for (I5).
-            unsafe { ptx::tcgen05::dealloc::<Group1>(Addr::from_raw(self.address), self.columns) };
-        }
-        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
+        let _ = (joined, issued, drained);
+        // SAFETY: both ends have ended, by the proofs (I21).
         unsafe { Deallocated::assume() }
     }
 }

@@ -12,7 +12,7 @@ use crate::{ptx, require};
 use core::marker::PhantomData;
 
 #[doc(hidden)]
-pub use declared::{PartOf, Placed, Tag, place};
+pub use declared::{PartOf, Placed, Tag, columns, place};
 
 /// A layout whose parts have been handed out.
 pub struct Claimed<L>(PhantomData<L>);
@@ -190,30 +190,45 @@ const fn fields_align(at: u32, align: u32) -> u32 {
     at.next_multiple_of(align)
 }
 
-/// The columns of the one field that uses tensor memory.
-pub const fn one_field_of_tensor_memory(fields: &[(u32, bool)]) -> u32 {
-    let mut found = 0;
+/// Columns on whose multiples the tensor memory of a field begins.
+const TENSOR_ALIGN: u32 = 32;
+
+/// The first column of field `index` among fields of so many; `fields.len()` gives the columns of the whole.
+pub const fn column_of(fields: &[u32], index: usize) -> u32 {
+    let mut at: u32 = 0;
+    let mut i = 0;
+    while i < index {
+        at = match at.checked_add(fields[i].next_multiple_of(TENSOR_ALIGN)) {
+            Some(next) if next <= TENSOR_COLUMNS => next,
+            _ => panic!(
+                "rule D9: the layout's fields together need more than the 512 columns of tensor memory that an SM has, and its one allocation \
+                 cannot grow: the claim gives up the permit: take fewer accumulators, or narrower ones (PTX ISA 9.7.16.7.1)"
+            ),
+        };
+        i += 1;
+    }
+    at
+}
+
+/// The columns of all fields, each with its own and whether they are those of a pair.
+pub const fn columns_of_all(fields: &[(u32, bool)], columns: &[u32]) -> u32 {
+    let mut found = false;
     let mut paired = false;
     let mut i = 0;
     while i < fields.len() {
         let (columns, pair) = fields[i];
         if columns != 0 {
             require(
-                found == 0 || paired == pair,
+                !found || paired == pair,
                 "rule D10: a kernel uses one `cta_group`, and the layout has tensor memory of a single CTA (`cta_group::1`) and \
                  of a pair (`cta_group::2`): leave one of the fields out",
             );
-            require(
-                found == 0,
-                "rule D9: tensor memory is allocated once, by the claim, which then gives up the permit; so one field of the \
-                 layout has all accumulators: make them one `Accs<N, ROWS, COLS>`",
-            );
-            found = columns;
+            found = true;
             paired = pair;
         }
         i += 1;
     }
-    found
+    column_of(columns, columns.len())
 }
 
 /// The size of the cluster that the fields span: each has its number of CTAs, and whether it arrives on the cluster's barrier.
@@ -308,6 +323,32 @@ unsafe fn allocate<G: ptx::tcgen05::CtaGroup>(slot: Addr<SharedCta>, columns: u3
     unsafe { ptx::tcgen05::relinquish_alloc_permit::<G>() };
 }
 
+/// Gives the tensor memory of the layout back.
+///
+/// # PTX
+/// `tcgen05.fence::after_thread_sync`, `ld.weak.shared::cta.b32`, then `tcgen05.dealloc.sync.aligned.b32` by the first warp (ISA 9.7.16.7.1).
+///
+/// # Safety
+/// 1. All threads of the CTA are here, behind a barrier of the CTA, or of both of the pair.
+/// 2. Nothing works on tensor memory, nor will.
+#[inline(always)]
+pub(crate) unsafe fn deallocate<L: Layout>() {
+    ptx::tcgen05::fence_after_thread_sync();
+    if ptx::sreg::tid_x() / WARP == 0 {
+        let slot = ptx::shared::dynamic_shared().offset(const { address_slot::<L>() });
+        let columns = const { allocated_columns(L::COLUMNS) };
+        // SAFETY: one whole warp, the one that allocated (I1, I2); the address is the one that the claim left in the layout's own slot (I6, I7).
+        unsafe {
+            let address = Addr::from_raw(ptx::ld::ld_weak(slot));
+            if L::PAIR {
+                ptx::tcgen05::dealloc::<ptx::tcgen05::Group2>(address, columns);
+            } else {
+                ptx::tcgen05::dealloc::<ptx::tcgen05::Group1>(address, columns);
+            }
+        }
+    }
+}
+
 /// Initialises what the layout declares and hands out the parts.
 ///
 /// # Safety
@@ -390,6 +431,13 @@ mod tests {
         assert_eq!(offset_of(&fields, 1), 1024);
         assert_eq!(offset_of(&fields, 2), 5120);
         assert_eq!(offset_of(&fields, 3), 5128);
+    }
+
+    #[test]
+    fn columns_follow_each_other_on_theirs() {
+        assert_eq!(column_of(&[0, 48, 0, 128], 1), 0);
+        assert_eq!(column_of(&[0, 48, 0, 128], 3), 64);
+        assert_eq!(column_of(&[0, 48, 0, 128], 4), 192);
     }
 
     #[test]

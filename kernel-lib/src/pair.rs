@@ -30,12 +30,11 @@
 use core::marker::PhantomData;
 
 use crate::accumulator::Deallocated;
-use crate::layout::{Field, TENSOR_COLUMNS, allocated_columns};
+use crate::layout::{Field, TENSOR_COLUMNS};
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
-use crate::ptx::tcgen05::Group2;
 use crate::require;
-use crate::token::{Brand, Cta, Marks, PeersJoined, WARP, sealed};
+use crate::token::{Brand, Cta, Marks, PeersJoined, sealed};
 
 /// Says that this CTA leads its pair: it is the one of even rank. See [`Cta::pair_leader`].
 ///
@@ -80,7 +79,7 @@ pub(crate) fn both() -> u16 {
     0b11 << leader()
 }
 
-/// `COLS` columns of tensor memory in each of two CTAs, allocated together: a field of a layout, at most one in each.
+/// `COLS` columns of tensor memory in each of two CTAs, allocated together: a field of a layout.
 pub struct Pair<const COLS: u32>(());
 
 /// The allocation of a pair of CTAs, in the hands of one of them.
@@ -114,8 +113,7 @@ unsafe impl<const COLS: u32> Field for Pair<COLS> {
 
     #[inline(always)]
     unsafe fn part<'k, Tag>(_: Addr<SharedCta>, tensor: u32) -> Self::Part<'k, Tag> {
-        let columns = const { allocated_columns(<Self as Field>::COLUMNS) };
-        PairTensor { address: tensor, columns, brand: PhantomData, field: PhantomData }
+        PairTensor { address: tensor, columns: COLS, brand: PhantomData, field: PhantomData }
     }
 }
 
@@ -139,17 +137,13 @@ impl<'k, Tag> PairTensor<'k, Tag> {
         Addr::from_raw(self.address)
     }
 
-    /// Columns that were allocated.
+    /// The field's columns.
     #[inline(always)]
     pub fn columns(&self) -> u32 {
         self.columns
     }
 
-    /// Gives the memory back, in both CTAs.
-    ///
-    /// # PTX
-    /// `tcgen05.fence::after_thread_sync`, then `tcgen05.dealloc.cta_group::2.sync.aligned.b32` by the first warp of each
-    /// CTA (ISA 9.7.16.7.1).
+    /// Gives the memory back: the exit deallocates that of all fields, in both CTAs.
     #[inline(always)]
     pub fn dealloc<J>(
         self, // D8: tensor memory is deallocated once, by the joined CTAs; pass the proof to the exit
@@ -159,13 +153,7 @@ impl<'k, Tag> PairTensor<'k, Tag> {
         J: PeersHaveEnded,
     {
         let _ = joined;
-        ptx::tcgen05::fence_after_thread_sync();
-        if ptx::sreg::tid_x() / WARP == 0 {
-            // SAFETY: one whole warp of each CTA, the one that allocated (I1, I2); the roles of both CTAs have ended (I22), and what
-            // they began has completed, by the promise of who used the address (I21).
-            unsafe { ptx::tcgen05::dealloc::<Group2>(Addr::from_raw(self.address), self.columns) };
-        }
-        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
+        // SAFETY: the roles of both CTAs have ended (I22), and what they began has completed, by the promise of who used the address (I21).
         unsafe { Deallocated::assume() }
     }
 }

@@ -22,25 +22,27 @@
 use core::marker::PhantomData;
 
 use crate::accumulator::{
-    AccConsumer, Accs, Deallocated, Draining, Issuing, MmaElement, instruction, multiply,
+    AccConsumer, Accs, Deallocated, Draining, Issuing, MmaElement, MmaTimes, instruction, multiply,
+    tiles,
 };
 use crate::cursor::Cursor;
 use crate::dropped::{Accumulator, Hand};
-use crate::layout::{Field, allocated_columns};
+use crate::layout::Field;
+use crate::operand::{Matrix, Operand};
 use crate::pair::{PairLeader, PeersHaveEnded, both, leads};
 use crate::path::{ByPairMma, MmaCompleted, ReadByMma, ReadableByMma};
 use crate::ptx::addr::{Addr, SharedCta, Tmem};
 use crate::ptx::tcgen05::{
-    Group2, commit_multicast, dealloc, fence_after_thread_sync, fence_before_thread_sync,
+    Group2, commit_multicast, fence_after_thread_sync, fence_before_thread_sync,
 };
-use crate::ptx::{mark, mbarrier, sreg};
+use crate::ptx::{mark, mbarrier};
 use crate::require;
 use crate::scope::Cluster;
 use crate::sem::Relaxed;
 use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::tile::{Tile, ToAll};
 use crate::token::{
-    Brand, Finished, Marks, ProofOf, SameSet, Set, SingleThread, StaysWithItsThreads, WARP,
+    Brand, Finished, Marks, ProofOf, SameSet, Set, SingleThread, StaysWithItsThreads,
 };
 
 /// Bytes of an mbarrier.
@@ -49,7 +51,7 @@ const MBARRIER: u32 = 8;
 const ROWS: usize = 128;
 
 /// A ring of `N` accumulators of 256 rows and `COLS` columns of f32 in the tensor memory of each pair of the `CTAS` CTAs of a cluster: a
-/// field of a layout, at most one in each.
+/// field of a layout.
 pub struct PairAccs<const N: u32, const COLS: usize, const CTAS: u32 = 2>(());
 
 // SAFETY: (1) each full barrier, and that of the end, expects the one commit of a phase that arrives in its CTA; each empty barrier,
@@ -132,12 +134,7 @@ impl<'k, Tag, const N: u32, const COLS: usize> PairAccsPart<'k, Tag, N, COLS> {
             },
             // SAFETY: the barriers begin with those of `Accs`, and the columns are the same (I7); the part is consumed (I9).
             unsafe { AccConsumer::of(self.base, self.tensor) },
-            PairMemory {
-                address: self.tensor,
-                columns: const { allocated_columns(<Accs<N, ROWS, COLS> as Field>::COLUMNS) },
-                brand: PhantomData,
-                field: PhantomData,
-            },
+            PairMemory { brand: PhantomData, field: PhantomData },
         )
     }
 }
@@ -145,18 +142,12 @@ impl<'k, Tag, const N: u32, const COLS: usize> PairAccsPart<'k, Tag, N, COLS> {
 /// The allocation of tensor memory behind the accumulators of a pair.
 #[must_use = "tensor memory must be deallocated before the kernel ends (rule D8)"]
 pub struct PairMemory<'k, Tag> {
-    address: u32,
-    columns: u32,
     brand: Brand<'k>,
     field: Marks<Tag>,
 }
 
 impl<'k, Tag> PairMemory<'k, Tag> {
-    /// Gives the memory back, in both CTAs; takes the proofs of both ends (rule D8).
-    ///
-    /// # PTX
-    /// `tcgen05.fence::after_thread_sync`, then `tcgen05.dealloc.cta_group::2.sync.aligned.b32` by the first warp of each
-    /// CTA (ISA 9.7.16.7.1).
+    /// Gives the field's memory back: the exit deallocates that of all fields, in both CTAs; takes the proofs of both ends (rule D8).
     #[inline(always)]
     pub fn dealloc<J>(
         self, // D8: tensor memory is deallocated once, by the joined CTAs; pass the proof to the exit
@@ -168,12 +159,7 @@ impl<'k, Tag> PairMemory<'k, Tag> {
         J: PeersHaveEnded,
     {
         let _ = (joined, issued, drained);
-        fence_after_thread_sync();
-        if sreg::tid_x() / WARP == 0 {
-            // SAFETY: one whole warp of each CTA, the one that allocated (I1, I2); both ends have ended (I21), in both CTAs (I5, I22).
-            unsafe { dealloc::<Group2>(Addr::from_raw(self.address), self.columns) };
-        }
-        // SAFETY: just deallocated; the warps that did not do it end the CTA together with the one that did (I21).
+        // SAFETY: both ends have ended (I21), in both CTAs (I22).
         unsafe { Deallocated::assume() }
     }
 }
@@ -298,6 +284,38 @@ impl<'k, Tag, S, const COLS: usize> PairAcc<'_, 'k, Tag, S, COLS> {
         }
     }
 
+    /// As [`mma`](Self::mma), of two [operands](crate::operand), each of a stage that is open, in both CTAs: A has 128 rows in each, B half of
+    /// the `COLS`, and all one K.
+    #[inline(always)]
+    pub fn mma_of<T, A, B, SA, SB, ByA, ByB, const HALF: usize, const K: usize>(
+        &mut self,
+        thread: &mut T,
+        a: Operand<'_, A, SA, ByA>,
+        b: Operand<'_, B, SB, ByB>,
+    ) where
+        T: SameSet<S> + SameSet<SA> + SameSet<SB> + SingleThread,
+        ByA: DrainsLike<ByPairMma>,
+        ByB: DrainsLike<ByPairMma>,
+        A: Matrix<ROWS, K, Element: MmaTimes<B::Element>>,
+        B: Matrix<HALF, K>,
+    {
+        let _ = thread;
+        let idesc = const { pair_instruction::<A::Element>(HALF, COLS) };
+        // SAFETY: one thread of the CTA that leads (I1, I9), which holds both stages open, in both CTAs, at the same places (I7, I23): they were
+        // acquired, their contents are the async proxy's (I13, I17), and they go back by a commit of this thread behind the views that are
+        // used up here, or not at all (I18, I19). The accumulator is this thread's, and the instructions into it, all of one kind and
+        // shape, are issued in order (I14).
+        unsafe {
+            multiply::<Group2, A, B, ROWS, HALF, K>(
+                self.tensor,
+                [a.at(), b.at()],
+                idesc,
+                self.started,
+            )
+        };
+        self.started = true;
+    }
+
     /// Hands the accumulator to the consumers of both CTAs once its matrix instructions have completed.
     ///
     /// # PTX
@@ -375,21 +393,31 @@ loaded_for_all_pairs! {
     (ToAll<Tile<E, ROWS, K>, A>, ToAll<Tile<E, HALF, K>, B>) A B;
 }
 
+/// The instruction descriptor of a product of 256 × `n`, of whose columns each CTA has `half`.
+const fn pair_instruction<E: MmaElement>(half: usize, n: usize) -> u32 {
+    require(
+        2 * half == n,
+        "rule D14: each CTA of the pair has one half of the rows of B, which are the columns of the accumulator: make B's \
+         tile `Tile<_, HALF, K>` with `HALF` half of them",
+    );
+    instruction::<E>(2 * ROWS, n)
+}
+
 // SAFETY: the instructions read the two tiles, at the same places in both CTAs (I7, I23), and write the accumulator.
 unsafe impl<E: MmaElement, const N: usize, const HALF: usize, const K: usize> PairOperands<N>
     for (Tile<E, ROWS, K>, Tile<E, HALF, K>)
 {
     #[inline(always)]
     unsafe fn issue(accumulator: Addr<Tmem>, stage: Addr<SharedCta>, accumulate: bool) {
-        let idesc = const {
-            require(
-                2 * HALF == N,
-                "rule D14: each CTA of the pair has one half of the rows of B, which are the columns of the accumulator: make B's \
-                 tile `Tile<_, HALF, K>` with `HALF` half of them",
-            );
-            instruction::<E>(2 * ROWS, N)
-        };
+        let idesc = const { pair_instruction::<E>(HALF, N) };
         // SAFETY: the caller's promise.
-        unsafe { multiply::<Group2, E, ROWS, HALF, K>(accumulator, stage, idesc, accumulate) }
+        unsafe {
+            multiply::<Group2, Tile<E, ROWS, K>, Tile<E, HALF, K>, ROWS, HALF, K>(
+                accumulator,
+                tiles::<E, ROWS, HALF, K>(stage),
+                idesc,
+                accumulate,
+            )
+        }
     }
 }

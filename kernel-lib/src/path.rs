@@ -31,6 +31,8 @@
 //! | `wgmma`, registers | threads | `wgmma.commit_group`, `wgmma.wait_group` 0 | E2 |
 //! | `tcgen05.mma`, accumulator | `tcgen05.ld` | `commit`, its phase, `tcgen05.fence::after_thread_sync` | D1, D5 |
 //! | `tcgen05.st` | `tcgen05.ld`, `tcgen05.mma`, other thread | `wait::st`, and for other threads as behind `tcgen05.ld` | D4 |
+//! | `tcgen05.st` of an operand | `tcgen05.mma`, read of A | `wait::st`, `fence::before_thread_sync`, hand-over, `fence::after_thread_sync` | D2, D4, D16 |
+//! | `tcgen05.mma`, read of A in tensor memory | `tcgen05.st` | `commit`, its phase, `tcgen05.fence::after_thread_sync` | D6, D16 |
 //! | `tcgen05.ld` | `tcgen05.mma`, other thread | `wait::ld`, `fence::before_thread_sync`, hand-over, `fence::after_thread_sync` | D2, D3 |
 //!
 //! # States
@@ -75,9 +77,9 @@ pub enum Polled {}
 pub enum ObservedRelaxed {}
 /// Handed over to be read: its phase was observed by an acquiring wait.
 pub enum Full {}
-/// Matrix instructions that read it have been issued.
+/// Open to matrix instructions, or read by some that have been issued.
 pub enum ReadByMma {}
-/// Matrix instructions of a warpgroup that read it have been issued.
+/// Open to matrix instructions of a warpgroup, or read by some that have been issued.
 pub enum ReadByWgmma {}
 /// A `wgmma.wait_group` has covered the instructions that read it.
 pub enum Multiplied {}
@@ -135,6 +137,10 @@ pub enum Loading {}
 pub enum Storing {}
 /// An accumulator whose loads have ended and are ordered before the next hand-over.
 pub enum Released {}
+/// An operand in tensor memory that `tcgen05.st` has written.
+pub enum Stored {}
+/// An operand in tensor memory whose stores have ended and are ordered before the next hand-over.
+pub enum StoredFenced {}
 
 /// What this module says of a state, and of a way, nobody else says: the table at the end of the file is all there is (I15). Which
 /// fence leads from one way to another follows from it (I17).
@@ -240,7 +246,7 @@ pub trait Acquired: State {}
     message = "nothing has been written to this region yet: it is `{Self}`",
     label = "no contents",
     note = "rules A9 and C10: what is handed over is what its holder has written (PTX ISA 9.7.13.15)",
-    note = "call `.fill(&mut set, |index| …)` first"
+    note = "call `.fill(&mut set, |index| …)` first; for an operand in tensor memory, `.st(&mut wg, …)` and `.wait_st(&mut wg)`"
 )]
 pub trait HasContents: State {}
 
@@ -562,7 +568,7 @@ pub trait LoadUnderWay: State {}
 
 /// The stores to the accumulator have ended.
 #[diagnostic::on_unimplemented(
-    message = "`tcgen05.st` to this accumulator is still under way: it is `{Self}`",
+    message = "`tcgen05.st` to this tensor memory is still under way: it is `{Self}`",
     label = "missing `tcgen05.wait::st`",
     note = "rule D4: what `tcgen05.st` writes is there for other tcgen05 instructions and other threads only after \
             `tcgen05.wait::st` of the \
@@ -573,17 +579,17 @@ pub trait StoresEnded: State {}
 
 /// A store is under way.
 #[diagnostic::on_unimplemented(
-    message = "no `tcgen05.st` is under way: the accumulator is `{Self}`",
+    message = "no `tcgen05.st` to this tensor memory is under way: it is `{Self}`",
     note = "rule D4: `wait_st` follows `st`: leave it out, or call `.st(&mut wg, …)` first"
 )]
 pub trait StoreUnderWay: State {}
 
 /// `tcgen05.fence::before_thread_sync` stands between the loads and the hand-over.
 #[diagnostic::on_unimplemented(
-    message = "the accumulator's loads are not ordered before the barrier: it is `{Self}`",
+    message = "loads or stores of this tensor memory are not ordered before the barrier: it is `{Self}`",
     label = "missing `tcgen05.fence::before_thread_sync`",
     note = "rule D2: tensor memory is handed to another thread behind `tcgen05.fence::before_thread_sync` (PTX ISA 9.7.16.6.4)",
-    note = "call `.fence_before_thread_sync(&mut wg)` between the last `wait_ld` and this call"
+    note = "call `.fence_before_thread_sync(&mut wg)` between the last `wait_ld` or `wait_st` and this call"
 )]
 pub trait BeforeThreadSync: State {}
 
@@ -602,7 +608,7 @@ pub trait MatrixWritable: State {}
     note = "rule E1: `wgmma.fence` stands before the first `wgmma.mma_async`, and whenever threads have touched the registers \
             (PTX ISA \
             9.7.15.7.1)",
-    note = "call `.fence(&mut wg)` on the product first, or `.fence_with(&mut wg, a)` where A is in registers"
+    note = "call `.fence(&mut wg)` on the product first; where A is in registers, the fragment's `mma_async` has the fence in it"
 )]
 pub trait FencedForWgmma: State {}
 
@@ -640,7 +646,8 @@ pub trait HasCommitted: State {}
     label = "not an operand",
     note = "rules B6, C5 and D6: `tcgen05.mma` reads what the consumer was handed, once, and its commit hands the stage back (PTX ISA \
             9.7.9.25.2, 9.7.16.6.2)",
-    note = "take the stage from `consumer.wait(&mut t)`, or from a `try_wait` that returned true: `attempt.completed()`"
+    note = "take the stage from `consumer.wait(&mut t)`, or from a `try_wait` that returned true: `attempt.completed()`; a stage that several \
+            products read is opened, `.open(&mut t)`, and `mma_of` takes its operands"
 )]
 pub trait ReadableByMma: State {}
 
@@ -650,6 +657,26 @@ pub trait ReadableByMma: State {}
     note = "rules B6 and C5: `wgmma` reads what the consumer handed out: take the stage from `consumer.wait(&mut wg)`"
 )]
 pub trait ReadableByWgmma: State {}
+
+/// The stage may be opened to the matrix instructions `By`, as a stage whose operands several products read.
+#[diagnostic::on_unimplemented(
+    message = "this stage is not handed over to be read by `{By}`: it is `{Self}`",
+    label = "not to be opened",
+    note = "rules D16, B6 and C5: matrix instructions read a stage whose phase was observed, until it is handed on: it is opened once, and its \
+            operands are views of the open stage (PTX ISA 9.7.9.25.2, 9.7.16.6.2)",
+    note = "take the stage from the consumer's `wait`: `let stage = consumer.wait(&mut set).open(&mut set);`"
+)]
+pub trait OpensTo<By: Way>: State {}
+
+/// The stage is open to the matrix instructions `By`: what it holds may be an operand.
+#[diagnostic::on_unimplemented(
+    message = "this stage is not open to the matrix instructions that would read its operand: it is `{Self}`, and its ring is drained `{By}`",
+    label = "missing `open`",
+    note = "rules D16, D6 and E3: an operand is a view of a stage that is held open for it, so that the stage goes back by the commit, or behind the \
+            wait, that covers the instructions (PTX ISA 9.7.15.7.3, 9.7.16.6.2)",
+    note = "call `.open(&mut set)` on what `consumer.wait(&mut set)` returns, and take the operand from what that returns"
+)]
+pub trait OpenTo<By: Way>: State {}
 
 /// This thread has arrived on the cluster's barrier and may wait.
 #[diagnostic::on_unimplemented(
@@ -729,7 +756,7 @@ macro_rules! facts {
 }
 
 facts! {
-    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable WritableBesidePeers Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma> MayArrive;
+    Empty: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced Writable WritableBesidePeers Untouched SourceFree HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma> MayArrive StoresEnded BeforeThreadSync;
     Filling: PollConfirmed CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Copying: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents CopiesUnderWay HandsOnTo<ByThreads, ByMma, ByPairMma, ByWgmma>;
     Written: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> NotAwaited PollConfirmed CopiesLanded FillCompleted Acquired ReadsUnfenced HasContents Writable WritableBesidePeers SourceFree HandsOnTo<ByThreads> MayArrive;
@@ -740,10 +767,10 @@ facts! {
     Polled: FillCompleted CopiesLanded Acquired VisibleToTheSet ReadsUnfenced;
     Awaited: PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced;
     ObservedRelaxed: PollConfirmed CopiesLanded FillCompleted VisibleToTheSet ReadsUnfenced FlagObserved;
-    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByMma ReadableByWgmma;
-    ReadByMma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix;
-    ReadByWgmma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
-    Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma;
+    Full: ThreadsReadWhereDrained<ByThreads> FlagObserved PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HasContents ReadsEnded HandsBackTo<ByThreads> MayArrive ReadableByMma ReadableByWgmma OpensTo<ByMma, ByPairMma, ByWgmma>;
+    ReadByMma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadByMatrix OpenTo<ByMma, ByPairMma>;
+    ReadByWgmma: ThreadsReadWhereDrained<ByThreads> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsUnfenced HandsBackTo<ByThreads, ByBulk> ReadableByWgmma OpenTo<ByWgmma>;
+    Multiplied: ThreadsReadWhereDrained<ByThreads, ByMma, ByPairMma, ByWgmma> PollConfirmed CopiesLanded FillCompleted Acquired VisibleToTheSet ReadsEnded HandsBackTo<ByThreads, ByBulk> ReadableByWgmma OpensTo<ByWgmma>;
     InFlight: PollConfirmed FillCompleted Acquired VisibleToTheSet ReadsUnfenced Writable StoreInFlight HandsOnTo<ByBulk>;
     Arrived: PollConfirmed FillCompleted Acquired ReadsUnfenced HasContents HasArrived;
     ClusterFull: VisibleToTheCluster NotAwaited;
@@ -766,8 +793,10 @@ facts! {
     Observed: MmaCompleted LoadsEnded StoresEnded;
     Ready: MmaCompleted AfterThreadSync LoadsEnded StoresEnded;
     Loading: MmaCompleted AfterThreadSync LoadUnderWay StoresEnded BeforeThreadSync;
-    Storing: MmaCompleted AfterThreadSync LoadsEnded StoreUnderWay BeforeThreadSync;
+    Storing: MmaCompleted AfterThreadSync LoadsEnded StoreUnderWay BeforeThreadSync HasContents Writable;
     Released: MmaCompleted LoadsEnded StoresEnded BeforeThreadSync;
+    Stored: StoresEnded HasContents Writable;
+    StoredFenced: StoresEnded BeforeThreadSync HasContents;
 }
 facts! { @state [F] Sequenced<F> }
 facts! { @state [F] ReleasedAt<F> }
@@ -794,6 +823,25 @@ impl ProxyFence for Synced {
 }
 impl ProxyFence for Full {
     type Fenced = ReadFenced;
+}
+
+/// A state of a product into which a fragment goes, with the fence that this takes.
+pub trait TakesFragment: State {
+    /// Whether the product's registers are the threads', and go through the fence too.
+    #[doc(hidden)]
+    const SETTLED: bool;
+}
+impl TakesFragment for Settled {
+    const SETTLED: bool = true;
+}
+impl TakesFragment for WgmmaFenced {
+    const SETTLED: bool = false;
+}
+impl TakesFragment for Issued {
+    const SETTLED: bool = false;
+}
+impl TakesFragment for Committed {
+    const SETTLED: bool = false;
 }
 
 /// A state of an array in which each thread has touched its own elements at most, and what makes them everybody's.

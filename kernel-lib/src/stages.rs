@@ -52,6 +52,7 @@
 
 mod ends;
 mod fills;
+mod open;
 mod slot;
 
 use core::marker::PhantomData;

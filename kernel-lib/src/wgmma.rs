@@ -10,8 +10,8 @@
 //!                                                   └───────mma_async────────┘ └─wait_group::<1>: the older stages
 //! ```
 //!
-//! A may be in registers too: a [`Fragment`], which `fence_with` hands to the instructions together with the product. It goes into
-//! the product with [`Fragment::mma_async`], and comes out of the wait together with the stage of B.
+//! A may be in registers too: a [`Fragment`]. [`Fragment::mma_async`] fences both and issues, into a product that is settled or under way; the
+//! fragment comes out of the wait together with the stage of B.
 //!
 //! # Why it is ordered
 //! `wgmma.fence` orders the threads' accesses to the registers before the instructions (E1, ISA 9.7.15.7.1); instructions of
@@ -90,6 +90,7 @@ pub use self::flight::{
 };
 pub use self::fragment::{Fragment, MultipliesFragment, UnderWayWith};
 use crate::float::{bf16, e4m3, e5m2, f16, f16x2};
+use crate::operand::{Matrix, Operand, Rows, steps_of};
 use crate::path::{
     ByWgmma, Committed, FencedForWgmma, HasCommitted, HasIssued, Issued, ReadByWgmma,
     ReadableByWgmma, RegistersSettled, Settled, WgmmaFenced,
@@ -300,7 +301,45 @@ impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
         (self.become_state(|flight| unsafe { flight.open() }), stage.become_state())
     }
 
-    /// Makes a group of what was issued; `read` are the stages that it reads.
+    /// As [`mma_async`](Self::mma_async), of two [operands](crate::operand), each of a stage that is open: A has 64 rows, B a row for each
+    /// column of the product, and both one K. A stage goes back behind the wait: it is passed to [`commit_group`](Self::commit_group), or ends
+    /// in [`wait_reads`](crate::stages::Slot::wait_reads) when no product reads it any more.
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn mma_async_of<T, A, B, SA, SB, ByA, ByB, const N: usize, const K: usize>(
+        mut self, // E1, E2: the instructions have the registers; go on with the product that this returns
+        warpgroup: &mut T,
+        a: Operand<'_, A, SA, ByA>,
+        b: Operand<'_, B, SB, ByB>,
+    ) -> Product<D, S, Issued, Opened<InShared<PairOf<A::Element, B::Element>>, Flight>>
+    where
+        T: SameSet<S> + SameSet<SA> + SameSet<SB> + WholeWarpgroup,
+        ByA: DrainsLike<ByWgmma>,
+        ByB: DrainsLike<ByWgmma>,
+        A: Matrix<ROWS, K, Element: Times<B::Element>>,
+        B: Matrix<N, K>,
+        D: Accumulator<PairOf<A::Element, B::Element>>,
+        State: FencedForWgmma,
+        Flight: Continues<InShared<PairOf<A::Element, B::Element>>>,
+    {
+        const { has_columns::<D, PairOf<A::Element, B::Element>>(N) };
+        let _ = warpgroup;
+        // SAFETY: all threads of the warpgroup are here (I1, I2), which hold both stages open: they were acquired, their contents are the
+        // async proxy's or fenced for it (I13, I17), and they go back behind a wait for what is issued before the views end, which are used
+        // up here, or not at all (I18, I19). The registers are the instructions' since the fence (I14, I20).
+        self.values = unsafe {
+            multiply::<D, A, B, N, K>(
+                self.values,
+                [a.at(), b.at()].map(Addr::from_raw),
+                self.started,
+            )
+        };
+        self.started = true;
+        // SAFETY: just issued, into these registers (I14).
+        self.become_state(|flight| unsafe { flight.open() })
+    }
+
+    /// Makes a group of what was issued; `read` are the stages that go back when it is complete: one, a pair, or `()`.
     ///
     /// # PTX
     /// `wgmma.commit_group.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.2).
@@ -457,17 +496,20 @@ pub trait Multiplies<D>: MultipliesRows<D> {}
 /// Rows of A that one instruction multiplies.
 const ROWS: usize = 64;
 
-/// Bytes of K that one instruction takes from each row: 16 elements of two bytes, 8 of four, 32 of one.
-const K_BYTES: u32 = 32;
+/// The matrix descriptor of a matrix in the 128-byte swizzle, without its address (ISA 9.7.15.5.1.2.2): stride between groups of eight rows
+/// 1024 bytes, swizzle mode 1; from one panel to the next `panel` bytes, where an instruction reads several. Else the leading offset is not used.
+const fn matrix(panel: u32) -> u64 {
+    let leading = if panel == 0 { 1 } else { (panel >> 4) as u64 };
+    (1024 >> 4) << 32 | leading << 16 | 1 << 62
+}
 
-/// The matrix descriptor of a K-major tile in the 128-byte swizzle, without its address (ISA 9.7.15.5.1.2.2): stride
-/// between groups of eight rows 1024 bytes, swizzle mode 1. The leading offset is not used in this mode.
-const DESCRIPTOR: u64 = (1024 >> 4) << 32 | 1 << 16 | 1 << 62;
-
-/// The descriptor of what begins at `address`.
+/// The descriptor of the matrix `M` at `address`.
 #[inline(always)]
-fn descriptor(address: Addr<SharedCta>) -> u64 {
-    DESCRIPTOR | ((address.raw() as u64 & 0x3_FFFF) >> 4)
+fn descriptor<M: Matrix<ROWS, K>, const ROWS: usize, const K: usize>(
+    address: Addr<SharedCta>,
+) -> u64 {
+    let matrix = const { matrix(M::PANEL) };
+    matrix | ((address.raw() as u64 & 0x3_FFFF) >> 4)
 }
 
 /// Stages of which the CTAs of a cluster load one half, or both, for all of them, hold the same tiles at the same places.
@@ -515,11 +557,52 @@ const fn registers_of(length: usize, sums: usize, n: usize) {
     );
 }
 
-/// Where step `step` of K begins in the panels of a tile of `rows` rows, in the units of a descriptor.
+/// Fails unless the registers `D` are those of a product of `n` columns.
+const fn has_columns<D: Accumulator<P>, P: Pair>(n: usize) {
+    require(
+        D::N as usize == n,
+        "rule D14: a product of 64 × N is `N / 2` sums in each thread of the warpgroup, two in a register of f16, and B has N \
+         rows: write the registers as `[f32; N / 2]`, or take `N` rows of B's tile",
+    );
+}
+
+/// The types of an instruction that multiplies `A` by `B`.
+type PairOf<A, B> = <A as Times<B>>::Pair;
+
+/// Issues the instructions that multiply the matrix `A` at `a` by `B` at `b`.
+///
+/// # Safety
+/// 1. As for [`MultipliesRows::issue`], of the two matrices.
 #[inline(always)]
-fn step_of(rows: usize, step: u32) -> u64 {
-    let steps = PANEL_ROW_BYTES as u32 / K_BYTES;
-    ((step / steps * (rows * PANEL_ROW_BYTES) as u32 + step % steps * K_BYTES) >> 4) as u64
+unsafe fn multiply<D, A, B, const N: usize, const K: usize>(
+    mut registers: D,
+    [a, b]: [Addr<SharedCta>; 2],
+    accumulate: bool,
+) -> D
+where
+    A: Matrix<ROWS, K, Element: Times<B::Element>>,
+    B: Matrix<N, K>,
+    D: Accumulator<PairOf<A::Element, B::Element>>,
+{
+    let (a, b) = (descriptor::<A, ROWS, K>(a), descriptor::<B, N, K>(b));
+    let mut step = 0;
+    while step < const { steps_of::<A::Element>(K) } {
+        let a = a + (A::step(step) >> 4) as u64;
+        let b = b + (B::step(step) >> 4) as u64;
+        let accumulate = accumulate || step > 0;
+        // SAFETY: the caller's promise; both matrices lie in the first 256 KiB, so the address field does not overflow. What is M- or N-major
+        // has elements of two bytes.
+        registers = unsafe {
+            match (A::MN_MAJOR, B::MN_MAJOR) {
+                (false, false) => registers.shared::<0, 0, 0, 0>(a, b, accumulate),
+                (false, true) => registers.shared::<0, 0, 0, 1>(a, b, accumulate),
+                (true, false) => registers.shared::<0, 0, 1, 0>(a, b, accumulate),
+                (true, true) => registers.shared::<0, 0, 1, 1>(a, b, accumulate),
+            }
+        };
+        step += 1;
+    }
+    registers
 }
 
 // SAFETY: the descriptors name the rows of the one tile and the other tile, step by step.
@@ -546,33 +629,24 @@ where
 
     #[inline(always)]
     unsafe fn issue<const PART: u32>(
-        mut registers: [V; L],
+        registers: [V; L],
         stage: Addr<SharedCta>,
         accumulate: bool,
     ) -> [V; L] {
         const { registers_of(L, V::COUNT, N) };
-        let a = descriptor(stage.offset(PART * (ROWS * PANEL_ROW_BYTES) as u32));
-        let b = descriptor(
-            stage.offset(
-                <Tile<E, M, K> as StageData>::BYTES
-                    .next_multiple_of(<Tile<F, N, K> as StageData>::ALIGN),
-            ),
+        let a = stage.offset(PART * (ROWS * PANEL_ROW_BYTES) as u32);
+        let b = stage.offset(
+            <Tile<E, M, K> as StageData>::BYTES
+                .next_multiple_of(<Tile<F, N, K> as StageData>::ALIGN),
         );
-        let mut step = 0;
-        while step < const { steps_of::<E>(K) as u32 } {
-            // SAFETY: the caller's promise; the rows of a part follow those of the one before in each panel; both tiles lie in the
-            // first 256 KiB, so the address field does not overflow.
-            registers = unsafe {
-                ptx::wgmma::mma_async::<E::Pair, [V; L]>(
-                    registers,
-                    a + step_of(M, step),
-                    b + step_of(N, step),
-                    accumulate || step > 0,
-                )
-            };
-            step += 1;
+        // SAFETY: the caller's promise; the rows of a part follow those of the one before in each panel.
+        unsafe {
+            multiply::<[V; L], Rows<Tile<E, M, K>, 0, ROWS>, Tile<F, N, K>, N, K>(
+                registers,
+                [a, b],
+                accumulate,
+            )
         }
-        registers
     }
 }
 impl<E: Times<F>, F: Element, V: Sums, const N: usize, const K: usize, const L: usize>
@@ -580,11 +654,6 @@ impl<E: Times<F>, F: Element, V: Sums, const N: usize, const K: usize, const L: 
 where
     [V; L]: Accumulator<E::Pair>,
 {
-}
-
-/// Instructions for `columns` columns of K.
-const fn steps_of<E>(columns: usize) -> usize {
-    columns * size_of::<E>() / K_BYTES as usize
 }
 
 /// Calls `each` for every sum, one call after the other in the code: a loop would index the registers, which
@@ -615,7 +684,7 @@ fn for_each<V: Sums, const L: usize>(values: [V; L], mut each: impl FnMut(u32, V
 
 #[cfg(test)]
 mod tests {
-    use super::{DESCRIPTOR, for_each, step_of};
+    use super::{for_each, matrix};
 
     #[test]
     fn each_register_is_visited_once_and_in_order() {
@@ -627,16 +696,10 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_k_go_on_in_the_next_panel() {
-        // Four steps of 32 bytes in a row of 128, in panels of 64 rows.
-        assert_eq!([0, 1, 3, 4, 5].map(|step| step_of(64, step)), [0, 2, 6, 512, 514]);
-        // The panels of a tile whose rows are several instructions' are as much longer.
-        assert_eq!([0, 3, 4].map(|step| step_of(128, step)), [0, 6, 1024]);
-    }
-
-    #[test]
     fn matrix_descriptor_is_the_documented_bit_pattern() {
         // Stride 64 in units of 16 bytes at bit 32, leading offset 1 at bit 16, 128-byte swizzle (1) at bit 62.
-        assert_eq!(DESCRIPTOR, 0x4000_0040_0001_0000);
+        assert_eq!(matrix(0), 0x4000_0040_0001_0000);
+        // Of panels of 32 rows the leading offset is 256 in those units.
+        assert_eq!(matrix(32 * 128), 0x4000_0040_0100_0000);
     }
 }

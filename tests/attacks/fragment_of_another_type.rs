@@ -16,7 +16,7 @@ fn multiply<'k>(
     a: A<'k>,
 ) {
     let stage = stages.wait(wg);
-    let (sum, a) = Sum::new(wg).fence_with(wg, a);
+    let sum = Sum::new(wg);
     let _ = a.mma_async(wg, sum, stage);
 }
 

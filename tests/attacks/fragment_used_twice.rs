@@ -6,7 +6,7 @@ use fixture::*;
 
 fn multiply<'k>(wg: &mut Threads<'k>, stages: &mut Operands<'k>, a: A<'k>) {
     let (first, second) = (stages.wait(wg), stages.wait(wg));
-    let (sum, a) = Sum::new(wg).fence_with(wg, a);
+    let sum = Sum::new(wg);
     let (sum, first) = a.mma_async(wg, sum, first);
     let _ = a.mma_async(wg, sum, second);
     let _ = first;

@@ -18,7 +18,7 @@ fn multiply<'k>(
     a: Fragment<bf16, Threads<'k>, 4>,
 ) {
     let (one, two) = (stages.wait(wg), others.wait(wg));
-    let (sum, a) = Sum::new(wg).fence_with(wg, a);
+    let sum = Sum::new(wg).fence(wg);
     let (sum, one) = sum.mma_async(wg, one);
     let sum = sum.commit_group(wg, one);
     let _ = a.mma_async(wg, sum, two);

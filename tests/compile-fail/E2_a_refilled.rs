@@ -6,7 +6,7 @@ use fixture::*;
 
 fn multiply<'k>(wg: &mut Threads<'k>, stages: &mut Operands<'k>, a: A<'k>) {
     let stage = stages.wait(wg);
-    let (sum, a) = Sum::new(wg).fence_with(wg, a);
+    let sum = Sum::new(wg);
     let (sum, stage) = a.mma_async(wg, sum, stage);
     let a = a.fill(wg, |_, _| bf16::from_f32(1.0));
     let (_, (_, stage)) = sum.commit_group(wg, stage).wait_group::<0, _>(wg);

@@ -15,7 +15,7 @@ fn multiply(cta: Cta<'_, Smem, 160>, b: TensorMap<Tile<bf16, 128, 64>>) -> Exit<
         warpgroup(move |mut wg| {
             let a = Fragment::<bf16, _, 4>::new(&mut wg, |_, _| bf16::from_f32(1.0));
             let stage = stages.wait(&mut wg);
-            let (sum, a) = Product::<[f32; 64], _>::new(&mut wg).fence_with(&mut wg, a);
+            let sum = Product::<[f32; 64], _>::new(&mut wg);
             let (sum, stage) = a.mma_async(&mut wg, sum, stage);
             let (_, (_, stage)) = sum.commit_group(&mut wg, stage).wait_group::<0, _>(&mut wg);
             stage.release(&mut wg);

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use crate::dropped::{Accumulator, Hand};
+use crate::operand::{Matrix, Operand};
 use crate::pair::leader;
 use crate::path::{
     AfterThreadSync, BeforeThreadSync, ByMma, LoadUnderWay, Loading, LoadsEnded, MatrixWritable,
@@ -21,7 +22,7 @@ use crate::token::{
     Brand, FourWarps, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed,
 };
 
-use super::Operands;
+use super::{First, MmaTimes, Operands, instruction, multiply};
 
 /// One accumulator, held by one side, in a state of [`crate::path`]; `V` holds the registers of a load under way.
 ///
@@ -107,6 +108,38 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
             self.started = true;
             stage.read_by_mma()
         }
+    }
+
+    /// As [`mma`](Self::mma), of two [operands](crate::operand), each of a stage that is open: A has `ROWS` rows, B `COLS`, and both one K. A may
+    /// be [in tensor memory](crate::tensor_stages) too.
+    #[inline(always)]
+    pub fn mma_of<T, A, B, SA, SB, ByA, ByB, const K: usize>(
+        &mut self,
+        thread: &mut T,
+        a: Operand<'_, A, SA, ByA>,
+        b: Operand<'_, B, SB, ByB>,
+    ) where
+        T: SameSet<S> + SameSet<SA> + SameSet<SB> + SingleThread,
+        State: MatrixWritable,
+        ByA: DrainsLike<ByMma>,
+        ByB: DrainsLike<ByMma>,
+        A: First<ROWS, K, Element: MmaTimes<B::Element>>,
+        B: Matrix<COLS, K>,
+    {
+        let _ = thread;
+        let idesc = const { instruction::<A::Element>(ROWS, COLS) };
+        // SAFETY: one thread (I1), which holds both stages open: they were acquired, their contents are the async proxy's or fenced for it
+        // (I13, I17), and they go back by a commit of this thread behind the views that are used up here, or not at all (I18, I19). The
+        // accumulator is this thread's, and the instructions into it, all of one kind and shape, are issued in order (I14).
+        unsafe {
+            multiply::<Group1, A, B, ROWS, COLS, K>(
+                self.tensor,
+                [a.at(), b.at()],
+                idesc,
+                self.started,
+            )
+        };
+        self.started = true;
     }
 
     /// Hands the accumulator to the consumer once its matrix instructions have completed.

@@ -5,7 +5,7 @@
 //! none of the author's types, because in another module the same words may mean another type: its `Parts` asks
 //! [`PartOf`] for them, which is implemented where they stand.
 
-use super::{Base, offset_of};
+use super::{Base, column_of, offset_of};
 
 /// The tag of one field of a layout.
 ///
@@ -20,12 +20,20 @@ pub unsafe trait Tag {
 pub trait Placed {
     /// Bytes and alignment of each.
     const FIELDS: &'static [(u32, u32)];
+    /// Columns of tensor memory of each.
+    const COLUMNS: &'static [u32];
 }
 
 /// Where the field `INDEX` of the layout at `base` lies.
 #[inline(always)]
 pub fn place<L: Placed, const INDEX: usize>(base: Base) -> Base {
     base.offset(const { offset_of(L::FIELDS, INDEX) })
+}
+
+/// Where the tensor memory of the field `INDEX` of the layout begins, whose memory begins at `tensor`.
+#[inline(always)]
+pub fn columns<L: Placed, const INDEX: usize>(tensor: u32) -> u32 {
+    tensor + const { column_of(L::COLUMNS, INDEX) }
 }
 
 /// The type of the part whose tag is `Tag`, for the module in which `Self` is.
@@ -106,9 +114,10 @@ macro_rules! __baton_layout {
         {
             const FIELDS: &'static [($crate::macro_support::core::primitive::u32, $crate::macro_support::core::primitive::u32)] =
                 &[$((<$ty as $crate::layout::Field>::BYTES, <$ty as $crate::layout::Field>::ALIGN)),*];
+            const COLUMNS: &'static [$crate::macro_support::core::primitive::u32] = &[$(<$ty as $crate::layout::Field>::COLUMNS),*];
         }
 
-        // SAFETY: `offset_of` places the fields behind each other (I7), each is initialised and handed out once, in its own place, and
+        // SAFETY: `offset_of` and `column_of` place the fields behind each other (I7), each is initialised and handed out once, in its own place, and
         // no two of them have one tag (I8). Peers have the same layout, and so agree on what its types say (I23).
         unsafe impl<$($t,)* $(const $n: $crate::macro_support::core::primitive::$n_type,)*> $crate::layout::Layout for $name<$($t,)* $($n,)*>
         where
@@ -120,8 +129,9 @@ macro_rules! __baton_layout {
                 let fields = <Self as $crate::layout::Placed>::FIELDS;
                 $crate::layout::offset_of(fields, fields.len())
             };
-            const COLUMNS: $crate::macro_support::core::primitive::u32 = $crate::layout::one_field_of_tensor_memory(
+            const COLUMNS: $crate::macro_support::core::primitive::u32 = $crate::layout::columns_of_all(
                 &[$((<$ty as $crate::layout::Field>::COLUMNS, <$ty as $crate::layout::Field>::PAIR)),*],
+                <Self as $crate::layout::Placed>::COLUMNS,
             );
             const PAIR: $crate::macro_support::core::primitive::bool = false $(|| <$ty as $crate::layout::Field>::PAIR)*;
             const CLUSTER: $crate::macro_support::core::primitive::u32 = $crate::layout::cluster_of(
@@ -147,7 +157,10 @@ macro_rules! __baton_layout {
                     $(
                         // SAFETY: the field's own place (I7); the caller promises the rest.
                         $field: unsafe {
-                            <$ty as $crate::layout::Field>::part($crate::layout::place::<Self, $index>(base), tensor)
+                            <$ty as $crate::layout::Field>::part(
+                                $crate::layout::place::<Self, $index>(base),
+                                $crate::layout::columns::<Self, $index>(tensor),
+                            )
                         },
                     )*
                 }

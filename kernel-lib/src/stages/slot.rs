@@ -441,7 +441,7 @@ impl<'k, Tag, R: Ring, S: Set, State> Slot<'k, Tag, R, S, State> {
     /// `.multicast::cluster` where peers fill the stage too, and with `.cta_group::2` where a pair drains, which gets both parts back.
     #[inline(always)]
     pub fn release_by_commit<T>(
-        self, // D6: the commit hands the stage back; take the next one from `wait`
+        self, // D6, D16: the commit hands the stage back; take the next one from `wait`
         thread: &mut T,
     ) where
         T: SameSet<S> + SingleThread,

@@ -35,6 +35,10 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
     /// Ends the kernel. `closed` holds the proof, field by field of the layout, that no asynchronous operation
     /// still uses the CTA's shared or tensor memory (rules B9, D8): what `finish` and `dealloc` return. Where a field
     /// spans a cluster, waits for the peers (rule F3).
+    ///
+    /// # PTX
+    /// Where the layout has tensor memory `bar.sync` (of a pair, `join_peers` has met already), `tcgen05.fence::after_thread_sync`, then
+    /// `tcgen05.dealloc.sync.aligned.b32` by the first warp, PTX 8.6, sm_100a (ISA 9.7.16.7.1).
     #[inline(always)]
     pub fn exit<P>(
         mut self, // B9: a CTA exits once, after everything that uses its memory has ended; return what this returns
@@ -44,6 +48,15 @@ impl<'k, L: Layout, const THREADS: u32> Joined<'k, Claimed<L>, THREADS> {
         P: Closes<'k, L>,
     {
         let _ = closed;
+        if L::COLUMNS != 0 {
+            if !L::PAIR {
+                self.barrier();
+            }
+            // SAFETY: all threads of the CTA are here (I1, I2), behind its barrier, or, of a pair, whose proofs take the token of `join_peers`, behind
+            // the cluster's (I22). The proofs of all fields are here, of which each says that both of its ends have ended (I21), in every
+            // thread before that barrier (I5).
+            unsafe { crate::layout::deallocate::<L>() };
+        }
         if L::CLUSTER != 0 {
             // Peers may still read this CTA's memory (rules F3, D13).
             if L::ARRIVES_ON_CLUSTER {

@@ -211,7 +211,7 @@ impl<F, Older: Beside<(F, G)>, G> Beside<G> for (F, Older) {
     }
 }
 
-/// Stages that one group reads: a stage, or a pair.
+/// Stages that one group reads and that go back with it: a stage, a pair, or none, where all that it reads stay open.
 ///
 /// # Safety
 /// Not dropped: what is thrown away with a product in flight fails the build.
@@ -239,6 +239,13 @@ unsafe impl<'k, Tag, R: Ring, RS: Set, S: SameSet<RS>> ReadTogether<S>
     unsafe fn ended(self) -> Self::Ended {
         self.become_state()
     }
+}
+
+// SAFETY: nothing to drop. The stages of such a group stay open.
+unsafe impl<S: Set> ReadTogether<S> for () {
+    type Ended = ();
+    #[inline(always)]
+    unsafe fn ended(self) {}
 }
 
 // SAFETY: its parts'.

@@ -1,17 +1,17 @@
 //! A in registers: the factor that a warpgroup has computed itself.
 //!
-//! A [`Fragment`] goes through the same states as a product: the threads fill it, `wgmma.fence` hands its registers over with those
-//! of the product, and what its instructions leave under way holds it until the wait that covers them.
+//! The threads fill a [`Fragment`]; its `mma_async` hands its registers over with those of the product, by the fence that is in it, and what its
+//! instructions leave under way holds it until the wait that covers them.
 
 use core::marker::PhantomData;
 
 use super::{
-    Continues, InRegisters, Kind, Open, Product, Registers, Sums, Times, WholeWarpgroup,
-    descriptor, registers_of, step_of, steps_of,
+    Continues, InRegisters, Kind, Open, PairOf, Product, Registers, Sums, Times, WholeWarpgroup,
+    descriptor, has_columns, registers_of,
 };
+use crate::operand::{Matrix, Operand, steps_of};
 use crate::path::{
-    ByWgmma, FencedForWgmma, Issued, ReadByWgmma, ReadableByWgmma, RegistersSettled, Settled,
-    WgmmaFenced,
+    ByWgmma, Issued, ReadByWgmma, ReadableByWgmma, RegistersSettled, Settled, TakesFragment,
 };
 use crate::ptx;
 use crate::ptx::addr::{Addr, SharedCta};
@@ -134,34 +134,56 @@ where
 
     #[inline(always)]
     unsafe fn issue(
-        mut registers: [V; L],
+        registers: [V; L],
         a: &[[u32; 4]; STEPS],
         stage: Addr<SharedCta>,
         accumulate: bool,
     ) -> [V; L] {
-        const {
-            registers_of(L, V::COUNT, N);
-            require(
-                STEPS == steps_of::<E>(K),
-                "rule D14: a fragment has one step for each 32 bytes of B's columns: give it as many",
-            );
-        };
-        let b = descriptor(stage);
-        let mut step = 0;
-        while step < STEPS {
-            // SAFETY: the caller's promise; the tile lies in the first 256 KiB, so the address field does not overflow.
-            registers = unsafe {
-                ptx::wgmma::mma_async_registers::<E::Pair, [V; L]>(
-                    registers,
-                    a[step],
-                    b + step_of(N, step as u32),
-                    accumulate || step > 0,
-                )
-            };
-            step += 1;
-        }
-        registers
+        const { registers_of(L, V::COUNT, N) };
+        // SAFETY: the caller's promise.
+        unsafe { multiply::<E, [V; L], Self, STEPS, N, K>(registers, a, stage, accumulate) }
     }
+}
+
+/// Issues the instructions that multiply the fragment `a` by the matrix `B` at `b`.
+///
+/// # Safety
+/// 1. As for [`MultipliesFragment::issue`], of the matrix.
+#[inline(always)]
+unsafe fn multiply<E, D, B, const STEPS: usize, const N: usize, const K: usize>(
+    mut registers: D,
+    a: &[[u32; 4]; STEPS],
+    b: Addr<SharedCta>,
+    accumulate: bool,
+) -> D
+where
+    B: Matrix<N, K>,
+    E: Times<B::Element>,
+    D: Accumulator<PairOf<E, B::Element>>,
+{
+    const {
+        require(
+            STEPS == steps_of::<E>(K) as usize,
+            "rule D14: a fragment has one step for each 32 bytes of B's columns: give it as many",
+        );
+    };
+    let b = descriptor::<B, N, K>(b);
+    let mut step = 0;
+    while step < STEPS {
+        let b = b + (B::step(step as u32) >> 4) as u64;
+        let accumulate = accumulate || step > 0;
+        // SAFETY: the caller's promise; the matrix lies in the first 256 KiB, so the address field does not overflow. What is N-major has
+        // elements of two bytes.
+        registers = unsafe {
+            if B::MN_MAJOR {
+                registers.registers::<0, 0, 1>(a[step], b, accumulate)
+            } else {
+                registers.registers::<0, 0, 0>(a[step], b, accumulate)
+            }
+        };
+        step += 1;
+    }
+    registers
 }
 
 // SAFETY: the tile itself.
@@ -203,26 +225,24 @@ pub type UnderWayWith<'k, I, E, D, S, const STEPS: usize, Flight, RingTag, R, RS
 );
 
 impl<D: Registers, S: Set, State, Flight> Product<D, S, State, Flight> {
-    /// Hands the product's registers and those of A to the instructions that follow.
+    /// The fence between the threads' accesses to the registers of A, and to these if they are theirs, and the instructions.
     ///
-    /// # PTX
-    /// `wgmma.fence.sync.aligned`, PTX 8.0, sm_90a (ISA 9.7.15.7.1).
+    /// # Safety
+    /// 1. All threads of the warpgroup are here.
     #[inline(always)]
-    #[allow(clippy::type_complexity)]
-    pub fn fence_with<T, E, FragmentState, const STEPS: usize>(
-        self, // E1: nobody touches the registers between the fence and the instructions; go on with what this returns
-        warpgroup: &mut T,
-        a: Fragment<E, S, STEPS, FragmentState>,
-    ) -> (Product<D, S, WgmmaFenced>, Fragment<E, S, STEPS, WgmmaFenced>)
+    unsafe fn fence_before_a(&mut self)
     where
-        E: Element,
-        T: SameSet<S> + WholeWarpgroup,
-        State: RegistersSettled,
-        FragmentState: RegistersSettled,
+        State: TakesFragment,
         D: Accumulator<D::Some>,
     {
-        let a = a.in_place();
-        (self.fence(warpgroup), a.become_state())
+        // SAFETY: the caller's promise.
+        unsafe {
+            if State::SETTLED {
+                self.values = ptx::wgmma::fence_of::<D::Some, D>(self.values);
+            } else {
+                ptx::wgmma::fence();
+            }
+        }
     }
 }
 
@@ -230,9 +250,12 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     /// As [`Product::mma_async`], with A in these registers; the stage is B alone. The product holds them until the wait that
     /// covers the group.
     ///
+    /// The fence is in the call: the stage has been waited for before it, and no other code comes between it and the instructions, of which
+    /// ptxas would make one after the other (C7519). So the product need not be fenced, and may be under way.
+    ///
     /// # PTX
-    /// One `wgmma.mma_async.sync.aligned.m64nNk16` with four registers of A for each 16 columns of K, PTX 8.0, sm_90a (ISA
-    /// 9.7.15.5.2).
+    /// `wgmma.fence.sync.aligned`, then one `wgmma.mma_async.sync.aligned.m64nNk16` with four registers of A for each 16 columns of K, PTX 8.0,
+    /// sm_90a (ISA 9.7.15.5.2, 9.7.15.7.1).
     #[inline(always)]
     #[allow(clippy::type_complexity)]
     pub fn mma_async<'k, T, D, ProductState, Flight, O, RS>(
@@ -245,28 +268,65 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
         O: HeldStage<'k, Set = RS, State: ReadableByWgmma>,
         O::Ring: Ring<Drain: DrainsLike<ByWgmma>, Data: MultipliesFragment<E, D, STEPS>>,
         T: SameSet<S> + SameSet<RS> + WholeWarpgroup,
-        D: Registers,
-        State: FencedForWgmma,
-        ProductState: FencedForWgmma,
+        D: Registers + Accumulator<D::Some>,
+        State: RegistersSettled,
+        ProductState: TakesFragment,
         Flight: Continues<KindWith<O::Ring, E, D, STEPS>>,
         RS: Set,
     {
         let _ = warpgroup;
         let stage = stage.slot();
-        // SAFETY: as in `Product::mma_async` (I1, I2, I13, I17, I18); these registers are the instructions' since the fence too (I14),
+        let a = self.in_place();
+        // SAFETY: as in `Product::mma_async` (I1, I2, I13, I17, I18); all these registers are the instructions' since the fence (I14), and come
+        // back behind the wait that covers the group, or not at all (I20).
+        product.values = unsafe {
+            product.fence_before_a();
+            <O::Ring as Ring>::Data::issue(product.values, &a.words, stage.data(), product.started)
+        };
+        product.started = true;
+        let a = a.become_state();
+        // SAFETY: just issued, into the product's registers (I14).
+        let flight = |flight: Flight| unsafe { flight.open() }.reading(a);
+        (product.become_state(flight), stage.become_state())
+    }
+
+    /// As [`mma_async`](Self::mma_async), by an [operand](crate::operand) of a stage that is open: B has a row for each column of the
+    /// product. The stage goes back as behind [`Product::mma_async_of`].
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    pub fn mma_async_of<T, D, ProductState, Flight, B, SB, By, const N: usize, const K: usize>(
+        self, // E2: only a wait gives the registers of A back; go on with the fragment that `wait_group` returns
+        warpgroup: &mut T,
+        mut product: Product<D, S, ProductState, Flight>,
+        b: Operand<'_, B, SB, By>,
+    ) -> Product<D, S, Issued, OpenedWith<InRegisters<PairOf<E, B::Element>>, E, S, STEPS, Flight>>
+    where
+        T: SameSet<S> + SameSet<SB> + WholeWarpgroup,
+        By: DrainsLike<ByWgmma>,
+        B: Matrix<N, K>,
+        E: Times<B::Element>,
+        D: Registers + Accumulator<D::Some> + Accumulator<PairOf<E, B::Element>>,
+        State: RegistersSettled,
+        ProductState: TakesFragment,
+        Flight: Continues<InRegisters<PairOf<E, B::Element>>>,
+    {
+        const { has_columns::<D, PairOf<E, B::Element>>(N) };
+        let _ = warpgroup;
+        let a = self.in_place();
+        // SAFETY: as in `Product::mma_async_of` (I1, I2, I13, I17, I18, I19); all these registers are the instructions' since the fence (I14),
         // and come back behind the wait that covers the group, or not at all (I20).
         product.values = unsafe {
-            <O::Ring as Ring>::Data::issue(
+            product.fence_before_a();
+            multiply::<E, D, B, STEPS, N, K>(
                 product.values,
-                &self.words,
-                stage.data(),
+                &a.words,
+                Addr::from_raw(b.at()),
                 product.started,
             )
         };
         product.started = true;
-        let a = self.become_state();
+        let a = a.become_state();
         // SAFETY: just issued, into the product's registers (I14).
-        let flight = |flight: Flight| unsafe { flight.open() }.reading(a);
-        (product.become_state(flight), stage.become_state())
+        product.become_state(|flight| unsafe { flight.open() }.reading(a))
     }
 }

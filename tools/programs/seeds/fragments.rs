@@ -23,8 +23,7 @@ pub fn fragments(
                 let value = |row: u32, col: u32| bf16::from_f32((row + col + round) as f32);
                 let fragment = Fragment::<bf16, _, 4>::new(&mut wg, value);
                 let stage = stages.wait(&mut wg);
-                let (fenced, fragment) = product.fence_with(&mut wg, fragment);
-                let (issued, stage) = fragment.mma_async(&mut wg, fenced, stage);
+                let (issued, stage) = fragment.mma_async(&mut wg, product, stage);
                 let committed = issued.commit_group(&mut wg, stage);
                 let (settled, (_, stage)) = committed.wait_group::<0, _>(&mut wg);
                 stage.release(&mut wg);

@@ -28,7 +28,7 @@ pub fn forgotten(
                 let value = |row, col| bf16::from_f32((row + col + step) as f32);
                 let a = Fragment::<bf16, _, 4>::new(&mut wg, value);
                 let stage = stages.wait(&mut wg);
-                let (product, a) = Product::<[f32; 8], _>::new(&mut wg).fence_with(&mut wg, a);
+                let product = Product::<[f32; 8], _>::new(&mut wg);
                 let (product, stage) = a.mma_async(&mut wg, product, stage); // Forgotten below.
                 let product = product.commit_group(&mut wg, stage);
                 step += 1;

@@ -168,8 +168,7 @@ macro_rules! from_registers {
                         let value = |row, col| from(a((row * ROUNDS + round) * $k + col));
                         let fragment = Fragment::<$a, _, $steps>::new(&mut wg, value);
                         let stage = stages.wait(&mut wg);
-                        let (fenced, fragment) = product.fence_with(&mut wg, fragment);
-                        let (issued, stage) = fragment.mma_async(&mut wg, fenced, stage);
+                        let (issued, stage) = fragment.mma_async(&mut wg, product, stage);
                         let committed = issued.commit_group(&mut wg, stage);
                         let (settled, (_, stage)) = committed.wait_group::<0, _>(&mut wg);
                         stage.release(&mut wg);

@@ -137,6 +137,7 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "forge_proof_by_assume",
             "global_ptr_by_literal",
             "lead_a_pair_by_literal",
+            "view_by_literal",
         ],
     ),
     (
@@ -160,6 +161,8 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "side_twice",
             "stage_multiplied_twice",
             "two_maps_in_one_place",
+            "view_of_a_group",
+            "view_used_twice",
             "words_for_two_launches",
         ],
     ),
@@ -167,10 +170,12 @@ const EXCUSES: &[(&str, &[&str])] = &[
         "a value is borrowed twice: the borrow checker speaks of the program's lines alone",
         &[
             "finish_while_held",
+            "finish_with_an_open_operand",
             "hold_both_sides",
             "hold_two_attempts",
             "load_while_finished",
             "pair_finish_while_accumulating",
+            "view_outlives_its_stage",
         ],
     ),
     (
@@ -197,8 +202,10 @@ const EXCUSES: &[(&str, &[&str])] = &[
             "map_waits_for_another_ring",
             "relay_end_of_another_role",
             "replace_region",
+            "resident_tile_behind_an_older_wait",
             "stage_of_another_ring",
             "swap_rings",
+            "view_of_another_set",
         ],
     ),
     (

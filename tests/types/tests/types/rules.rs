@@ -54,6 +54,7 @@ pub const UNSEEN: &[(&str, &str)] = &[
         "it performs a vector in one step; that its elements may be seen apart the model shows",
     ),
     ("B3", "its memory has one address; what two would do the model shows"),
+    ("D16", "what it sees is what becomes of the memory, and it names that: D6, E3, D1, D2 or D4"),
     ("F5", "the host refuses the launch before anything runs"),
 ];
 
@@ -653,6 +654,33 @@ pub const ALL: &[Rule] = &[
         how: How::Types,
         model: &[],
         tests: &[],
+        excuse: "",
+    },
+    Rule {
+        id: "D16",
+        sequence: "an operand that is a view of a stage, of a tile that many products read, or of tensor memory, used after that was handed on, or before it was opened, observed or (tensor memory) stored, waited for and fenced",
+        how: How::Types,
+        model: &[
+            "tcgen05/D16_commit_behind_all_views",
+            "tcgen05/D16_view_behind_the_commit",
+            "tcgen05/D16_stored_operand",
+            "tcgen05/D16_stored_operand_unfenced",
+            "tcgen05/D16_stored_operand_unwaited",
+        ],
+        tests: &[
+            (
+                "tests/tests/operands.rs",
+                "d2_d4_an_operand_in_tensor_memory_that_is_not_handed_over",
+            ),
+            (
+                "tests/tests/operands.rs",
+                "d6_a_stage_that_goes_back_without_the_commit_behind_its_views",
+            ),
+            (
+                "tests/tests/operands.rs",
+                "e3_a_stage_that_goes_back_before_the_wait_that_covers_its_views",
+            ),
+        ],
         excuse: "",
     },
     Rule {

@@ -27,6 +27,7 @@ const UNDER_WAY: &[&str] = &[
 const KEPT: &[(&str, &str, &str)] = &[
     ("StagingBuffer", "finish", "waits where `EndsStaging::IN_FLIGHT`"),
     ("Product", "mma_async", "the groups stay in `Flight`, which `Waits` alone takes apart"),
+    ("Product", "mma_async_of", "the groups stay in `Flight`, which `Waits` alone takes apart"),
 ];
 
 /// A public method that takes a region.

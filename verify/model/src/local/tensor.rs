@@ -9,7 +9,7 @@ use super::run::{End, Run};
 use crate::Error;
 use crate::event::Kind;
 use crate::options::{Clause, Tcgen05Fence};
-use crate::program::{Order, Proxy, Tcgen05, Type};
+use crate::program::{Order, Proxy, Space, Tcgen05, Type};
 
 /// An asynchronous tcgen05 operation that was issued.
 pub(super) struct Issued {
@@ -58,16 +58,26 @@ impl Run<'_> {
                 let mut factors = [0; 2];
                 let mut operands = vec![];
                 let mut sources = self.source(accumulate);
+                let mut own = vec![];
                 for (factor, address) in factors.iter_mut().zip([a, b]) {
-                    let access = self.access(address, 0, 4, Order::WEAK, Proxy::Async)?;
+                    let mut access = self.access(address, 0, 4, Order::WEAK, Proxy::Async)?;
+                    // A may be in tensor memory, which is read as the accumulator is.
+                    let memory = &self.program.memories[access.memory];
+                    let in_tensor_memory = matches!(memory.space, Space::Tensor);
+                    if in_tensor_memory {
+                        access.proxy = tensor;
+                    }
                     let Some((event, value)) = self.read(access, at, true)? else {
                         return Ok(End::Cut);
                     };
                     *factor = value;
                     sources |= Self::bit(event);
-                    operands.push(event);
+                    if in_tensor_memory {
+                        own.push(event)
+                    } else {
+                        operands.push(event)
+                    };
                 }
-                let mut own = vec![];
                 let mut origins: Chains = Rc::new([0]);
                 let mut value = word.wrap(factors[0].wrapping_mul(factors[1]));
                 if self.value(accumulate) != 0 {

@@ -159,7 +159,11 @@ impl Translator<'_> {
                 let accumulate = Operand::Register(self.register(instruction, 4)?);
                 Op::Tcgen05(Tcgen05::Mma {
                     d: self.address(instruction, first)?,
-                    a: self.descriptor(instruction, 1)?,
+                    // In brackets, a place in tensor memory.
+                    a: match second {
+                        Some(Ptx::Address(_)) => self.address(instruction, second)?,
+                        _ => self.descriptor(instruction, 1)?,
+                    },
                     b: self.descriptor(instruction, 2)?,
                     accumulate,
                 })

@@ -1,0 +1,25 @@
+//! Keeps a view of a stage beyond the commit that hands the stage back.
+
+#[path = "../fixture/operands.rs"]
+mod fixture;
+use fixture::*;
+
+fn multiply<'k>(
+    thread: &mut Issuer<'k>,
+    left: &mut LeftEnd<'k>,
+    right: &mut RightEnd<'k>,
+    sums: &mut Sums<'k>,
+) {
+    let a = left.wait(thread).open(thread);
+    let b = right.wait(thread).open(thread);
+    let view = b.operand();
+    b.release_by_commit(thread);
+    let mut acc = sums.acquire(thread);
+    acc.mma_of(thread, a.operand(), view);
+    acc.commit(thread);
+    a.release_by_commit(thread);
+}
+
+fn main() {
+    let _ = multiply;
+}

@@ -1,0 +1,15 @@
+//! Hands an operand on without the fence behind its stores.
+
+#[path = "../fixture/operands.rs"]
+mod fixture;
+use fixture::*;
+
+fn multiply<'k>(wg: &mut Makers<'k>, made: &mut Made<'k>) {
+    let p = made.acquire(wg);
+    let p = p.st::<32>(wg, 0, |i| bf16::from_f32(i as f32)).wait_st(wg);
+    p.publish(wg);
+}
+
+fn main() {
+    let _ = multiply;
+}

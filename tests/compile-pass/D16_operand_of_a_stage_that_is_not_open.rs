@@ -1,0 +1,24 @@
+//! Opens the stage first.
+
+#[path = "../fixture/operands.rs"]
+mod fixture;
+use fixture::*;
+
+fn multiply<'k>(
+    thread: &mut Issuer<'k>,
+    left: &mut LeftEnd<'k>,
+    right: &mut RightEnd<'k>,
+    sums: &mut Sums<'k>,
+) {
+    let a = left.wait(thread).open(thread);
+    let b = right.wait(thread).open(thread);
+    let mut acc = sums.acquire(thread);
+    acc.mma_of(thread, a.operand(), b.operand());
+    acc.commit(thread);
+    b.release_by_commit(thread);
+    a.release_by_commit(thread);
+}
+
+fn main() {
+    let _ = multiply;
+}
