@@ -41,7 +41,7 @@ baton::shared! {
 
 /// C = gelu(A · Bᵀ + bias) + residual in tiles of 256 × 256. `rows` and `columns` count the tiles of C, `steps` those of K; `bias` has an
 /// element for each column of all tiles.
-#[baton::kernel(threads = 224, min_ctas = 1, cluster = 2)]
+#[baton::kernel(threads = 224, no_stack, min_ctas = 1, cluster = 2)]
 pub fn gemm_fused(
     cta: Cta<'_, Smem, 224>,
     a: TensorMap<HalfA>,

@@ -23,7 +23,7 @@ baton::shared! {
 }
 
 /// C = A · Bᵀ in tiles of 128 × 256. `rows` and `columns` count the tiles of C, the rows in pairs; `steps` those of K, at least one.
-#[baton::kernel(threads = 288, min_ctas = 1, cluster = 2)]
+#[baton::kernel(threads = 288, no_stack, min_ctas = 1, cluster = 2)]
 pub fn gemm_multicast(
     cta: Cta<'_, Smem<f32, 1>, 288>,
     a: TensorMap<TileA>,
@@ -37,7 +37,7 @@ pub fn gemm_multicast(
 }
 
 /// The same, C in bf16.
-#[baton::kernel(threads = 288, min_ctas = 1, cluster = 2)]
+#[baton::kernel(threads = 288, no_stack, min_ctas = 1, cluster = 2)]
 pub fn gemm_multicast_bf16(
     cta: Cta<'_, Smem<bf16, 2>, 288>,
     a: TensorMap<TileA>,
