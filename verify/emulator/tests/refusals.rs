@@ -658,11 +658,12 @@ fn listed_difference(instruction: &str, why: Option<&str>) -> Option<&'static st
 fn is_expanded(mnemonic: &str, instruction: &str) -> bool {
     let literal = instruction.contains("0f") || instruction.contains("0d");
     let of_doubles = mnemonic.ends_with("f32.f64") && mnemonic.contains("ftz");
-    mnemonic.starts_with("tensormap.replace") && literal
-        || mnemonic.starts_with("cvt.rna") && literal
-        || mnemonic.starts_with("cvt.") && of_doubles && instruction.contains(" %d")
-        || (mnemonic.starts_with("tcgen05.mma") || mnemonic.starts_with("vabsdiff"))
-            && ["%vr", "%wr", "%vf"].iter().any(|vector| instruction.contains(vector))
+    let of_literals =
+        ["tensormap.replace", "cvt.rna"].iter().any(|start| mnemonic.starts_with(start));
+    let of_elements = ["tcgen05.mma", "vabsdiff"].iter().any(|start| mnemonic.starts_with(start));
+    let has_element = ["%vr", "%wr", "%vf"].iter().any(|vector| instruction.contains(vector));
+    let is_wide = mnemonic.starts_with("cvt.") && of_doubles && instruction.contains(" %d");
+    (of_literals && literal) || (of_elements && has_element) || is_wide
 }
 
 #[test]
