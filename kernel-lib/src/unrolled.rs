@@ -15,7 +15,7 @@ macro_rules! unrolled {
         const {
             $crate::require(
                 $n <= 32,
-                "rule D14: at most 32 steps of 16 bytes are moved at a time: choose a smaller number of elements",
+                "rule D14: at most 32 steps stand behind each other, of 16 bytes each, or of a fragment: choose a smaller number of elements",
             )
         };
         $(

@@ -20,6 +20,7 @@ use crate::require;
 use crate::stages::{DrainsLike, HeldStage, Ring, Slot};
 use crate::tile::{Element, Tile, ToAll};
 use crate::token::{Marks, SameSet, Set, StaysWithItsThreads, WARP};
+use crate::unrolled::unrolled;
 
 /// A tile of 64 × K of A in the registers of the warpgroup `S`, for `STEPS` instructions (K / 16 for elements of two bytes, K / 8
 /// of four, K / 32 of one), in a state of [`crate::path`].
@@ -63,19 +64,20 @@ impl<E: Element, S: Set, const STEPS: usize, State> Fragment<E, S, STEPS, State>
     {
         let (rank, per_word) = (warpgroup.rank(), 4 / size_of::<E>() as u32);
         let (row, col) = (16 * (rank / WARP) + rank % WARP / 4, per_word * (rank % 4));
-        let words = core::array::from_fn(|step| {
-            core::array::from_fn(|i| {
-                let (step, i) = (step as u32, i as u32);
-                let (row, col) =
-                    (row + 8 * (i % 2), 8 * per_word * step + 4 * per_word * (i / 2) + col);
-                let mut word = 0;
-                let mut j = 0;
-                while j < per_word {
-                    word |= (value(row, col + j).to_word() as u32) << (32 / per_word * j);
-                    j += 1;
-                }
-                word
-            })
+        let mut word = |step: usize, i: u32| {
+            let row = row + 8 * (i % 2);
+            let col = 8 * per_word * step as u32 + 4 * per_word * (i / 2) + col;
+            let mut word = 0;
+            let mut j = 0;
+            while j < per_word {
+                word |= (value(row, col + j).to_word() as u32) << (32 / per_word * j);
+                j += 1;
+            }
+            word
+        };
+        let mut words = [[0; 4]; STEPS];
+        unrolled!(step < STEPS, {
+            words[step] = [word(step, 0), word(step, 1), word(step, 2), word(step, 3)];
         });
         Fragment { words, types: PhantomData, stays: PhantomData }
     }

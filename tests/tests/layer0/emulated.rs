@@ -26,6 +26,17 @@ const NOT_EXECUTED: &[(&str, &[&str])] = &[
         "the second layout of mbarriers: no text says what a barrier in it does differently",
         &["init_layout", "check_layout"],
     ),
+    (
+        "fences of the fabric proxy: nothing here accesses memory through it",
+        &[
+            "fence_proxy_fabric_fabric_alias_acquire_sys",
+            "fence_proxy_fabric_fabric_alias_release_sys",
+            "fence_proxy_fabric_generic_alias_acquire_sys",
+            "fence_proxy_fabric_generic_alias_release_sys",
+            "fence_proxy_generic_fabric_alias_acquire_sys",
+            "fence_proxy_generic_fabric_alias_release_sys",
+        ],
+    ),
 ];
 
 /// The functions of which some instruction is not decoded in a module for that target.

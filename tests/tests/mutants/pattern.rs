@@ -141,7 +141,11 @@ pub const PATTERNS: &[Pattern] = &[
         kernels: &["gemm_pair_f32"],
         mutation: Mutation::LeftOut,
         instruction: "fence.acquire.sync_restrict::shared::cluster",
-        files: ["pair_stage_multiplied", "pair_stage_multiplied_half", "pair_stage_multiplied_no_half"],
+        files: [
+            "pair_stage_multiplied",
+            "pair_stage_multiplied_half",
+            "pair_stage_multiplied_no_half",
+        ],
         is_in: fences_and_multiplies,
         why: "behind the wait for the copies of both CTAs a stage is read through the async proxy alone, for which the acquire half of the \
               one-way fence acquires; in the code: that half comes next, then a product, and no ordinary access before another wait or \

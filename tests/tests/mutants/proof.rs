@@ -347,9 +347,7 @@ impl Kernel {
         let multiplies = |i: &Instruction| begins(i, &["wgmma.mma_async"]);
         let reads = |i: &Instruction| loads(i) || copies_out(i) || begins(i, &["mbarrier"]);
         self.none_before(at, same, |i| access(i) && !reads(i))
-            && self.none_behind(at, same, |i| {
-                access(i) && !loads(i) && !multiplies(i) && !waits(i)
-            })
+            && self.none_behind(at, same, |i| access(i) && !loads(i) && !multiplies(i) && !waits(i))
     }
 
     /// Only the thread of index 0 reaches an instruction.
