@@ -183,11 +183,6 @@ pub const PATTERNS: &[Pattern] = &[
 
 /// Since the barrier that began the role the thread has made no ordinary access, but perhaps that of tensor memory's address.
 fn has_only_copied(kernel: &Kernel, at: usize) -> bool {
-    let slot = kernel.places(|i| begins(i, &["tcgen05.alloc"])).next();
-    let slot = slot.and_then(|alloc| kernel.instruction(alloc).operands.first());
-    let is_at_slot = |i: &Instruction, at: usize| slot.is_some() && i.operands.get(at) == slot;
-    let reads = |i: &Instruction| i.opcode() == "ld" && is_at_slot(i, 1);
-    let stores = |i: &Instruction| i.opcode() == "st" && is_at_slot(i, 0);
     // What it has loaded it has handed back by another arrival.
     let releases = |i: &Instruction| {
         begins(i, &["mbarrier.arrive"]) && i.has("release") && !i.has("expect_tx")
@@ -196,10 +191,10 @@ fn has_only_copied(kernel: &Kernel, at: usize) -> bool {
     let is_handed_back = |i: &Instruction| {
         kernel.at_line(i.line).is_some_and(|load| kernel.none_behind(load, releases, expects))
     };
-    kernel.places(stores).next().is_none()
-        && kernel.none_before(at, wide_barrier, |i| {
-            ordinary(i) && !reads(i) && !(i.opcode() == "ld" && is_handed_back(i))
-        })
+    kernel.none_before(at, wide_barrier, |i| {
+        let is_known = kernel.loads_the_allocation(i) || i.opcode() == "ld" && is_handed_back(i);
+        ordinary(i) && !is_known
+    })
 }
 
 /// Behind the wait the fence comes first, and then a load from tensor memory and its wait, before anything else.
@@ -214,7 +209,7 @@ fn fences_and_loads(kernel: &Kernel, at: usize) -> bool {
             .all(|&fence| kernel.none_behind(fence, loads, |i| access(i) || barrier(i)))
 }
 
-/// Only the deallocation of tensor memory follows; loads have completed, and their set has met; products are committed.
+/// Only the deallocation of tensor memory follows, and the load of its address; loads have completed, and their set has met; products are committed.
 fn only_deallocates(kernel: &Kernel, at: usize) -> bool {
     let loads = |i: &Instruction| begins(i, &["tcgen05.ld"]);
     let waited = |i: &Instruction| begins(i, &["tcgen05.wait::ld"]);
@@ -222,7 +217,8 @@ fn only_deallocates(kernel: &Kernel, at: usize) -> bool {
     let commits = |i: &Instruction| begins(i, &["tcgen05.commit"]);
     let deallocates = |i: &Instruction| begins(i, &["tcgen05.dealloc"]);
     let other_tensor = |i: &Instruction| tensor(i) && !loads(i) && !multiplies(i);
-    kernel.none_behind(at, |_| false, |i| access(i) && !deallocates(i))
+    let ends = |i: &Instruction| deallocates(i) || kernel.loads_the_allocation(i);
+    kernel.none_behind(at, |_| false, |i| access(i) && !ends(i))
         && kernel.none_before(at, wide_barrier, loads)
         && kernel.places(loads).all(|load| kernel.none_behind(load, waited, barrier))
         && kernel.places(multiplies).all(|mma| kernel.none_behind(mma, commits, barrier))

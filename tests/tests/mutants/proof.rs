@@ -546,6 +546,15 @@ impl Kernel {
             && self.places(|i| arrives(i) && !i.has("expect_tx")).all(|other| !is_same(other))
     }
 
+    /// It loads the address of tensor memory from where the allocation has stored it, and nobody else stores there.
+    pub fn loads_the_allocation(&self, i: &Instruction) -> bool {
+        let slot = self.places(|i| begins(i, &["tcgen05.alloc"])).next();
+        let slot = slot.and_then(|alloc| self.instruction(alloc).operands.first());
+        let is_at_slot = |i: &Instruction, at: usize| slot.is_some() && i.operands.get(at) == slot;
+        let stores = |i: &Instruction| i.opcode() == "st" && is_at_slot(i, 0);
+        i.opcode() == "ld" && is_at_slot(i, 1) && self.places(stores).next().is_none()
+    }
+
     /// Nobody goes on from here, and on every way here there has been a barrier of the cluster, and since then nothing but a deallocation
     /// by both CTAs of a pair.
     fn only_deallocates_since_the_meeting(&self, at: usize) -> bool {
@@ -553,7 +562,9 @@ impl Kernel {
         let deallocates = |i: &Instruction| begins(i, &["tcgen05.dealloc.cta_group::2"]);
         self.none_behind(at, never, |i| access(i) || barrier(i))
             && self.always_before(at, waits_for_the_cluster)
-            && self.none_before(at, waits_for_the_cluster, |i| access(i) && !deallocates(i))
+            && self.none_before(at, waits_for_the_cluster, |i| {
+                access(i) && !deallocates(i) && !self.loads_the_allocation(i)
+            })
     }
 
     /// At an exit of CTAs of a cluster that wait for each other at mbarriers: whoever comes to know of the other's accesses
