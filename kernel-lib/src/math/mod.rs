@@ -7,7 +7,7 @@
 //! - [`Approx`] has the instructions of the special function unit: `x.ex2_approx()` is `ex2.approx.f32` and nothing else. Their error is
 //!   the ISA's bound, which each method quotes; the emulator's own is smaller, so a test on the emulator is no measurement of theirs.
 //!   `exp_approx`, `ln_approx`, `powf_approx`, `sigmoid_approx`, `gelu_approx` and `silu_approx` are the usual two or three instructions.
-//! - [`f16`](struct@f16), [`bf16`] and pairs of them have operators and the hardware's packed forms: [`f16x2::mul_add`](crate::float::f16x2::mul_add) is
+//! - [`f16`](struct@crate::float::f16), [`bf16`](crate::float::bf16) and pairs of them have operators and the hardware's packed forms: [`f16x2::mul_add`](crate::float::f16x2::mul_add) is
 //!   one `fma.rn.f16x2`.
 //! - [`cvt_rni_sat`] converts to integers, rounds and saturates; [`dp4a_u32`] and its like multiply bytes.
 //!

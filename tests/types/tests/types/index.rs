@@ -134,7 +134,7 @@ struct Function {
 }
 
 /// Public functions of a source file. `impl` blocks give them the name of their type.
-fn functions(text: &str, module: &str) -> Vec<Function> {
+fn functions(text: &str, module: &str, homes: &Homes) -> Vec<Function> {
     let mut found = Vec::new();
     let mut docs: Vec<String> = Vec::new();
     let mut of_type: Option<String> = None;
@@ -175,7 +175,12 @@ fn functions(text: &str, module: &str) -> Vec<Function> {
             // A macro's own name for it.
             if !name.is_empty() {
                 let path = match (&of_type, line.starts_with(' ')) {
-                    (Some(of), true) => format!("{module}::{of}::{name}"),
+                    (Some(of), true) => {
+                        let all = homes.get(of).into_iter().flatten();
+                        let elsewhere = all.clone().all(|home| home != module);
+                        let home = all.into_iter().next().filter(|_| elsewhere);
+                        format!("{}::{of}::{name}", home.map_or(module, String::as_str))
+                    }
                     _ => format!("{module}::{name}"),
                 };
                 found.push(Function { path, docs: std::mem::take(&mut docs) });
@@ -286,6 +291,22 @@ pub fn silent_moves() -> Vec<String> {
     silent
 }
 
+/// The modules that have a type of some name.
+type Homes = BTreeMap<String, BTreeSet<String>>;
+
+/// Where types are, which have methods in other modules as well.
+fn homes() -> Homes {
+    let mut homes = Homes::new();
+    for (path, module) in modules() {
+        let text = read(&path);
+        for rest in text.lines().filter_map(|line| line.strip_prefix("pub struct ")) {
+            let name = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+            homes.entry(name).or_default().insert(module.clone());
+        }
+    }
+    homes
+}
+
 /// The page of mnemonics, and what looks like an instruction and has no stem.
 pub fn mnemonics() -> (String, Vec<String>) {
     let mut typed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -311,11 +332,12 @@ pub fn mnemonics() -> (String, Vec<String>) {
             _ => unknown.push(form.to_owned()),
         }
     }
+    let homes = homes();
     for (path, module) in modules() {
         if module.starts_with("crate::ptx") {
             continue;
         }
-        for function in functions(&read(&path), &module) {
+        for function in functions(&read(&path), &module, &homes) {
             let section = function.docs.iter().skip_while(|line| *line != "# PTX").skip(1);
             let section: Vec<_> = section.take_while(|line| !line.starts_with('#')).collect();
             // What the operations on atomics are stands in their first line.
