@@ -17,7 +17,6 @@ use baton::path::ByPairMma;
 use baton::prelude::*;
 use baton::raster::grouped;
 
-use crate::gelu::gelu;
 use crate::pair::{BUFFERS, CTAS, GROUP, HALF, HalfA, HalfB, PIECE, TILE_N, Tiles};
 use crate::{ACCUMULATORS, CHUNK, TILE_K};
 
@@ -79,7 +78,7 @@ pub fn gemm_fused(
                         let add = piece.get_chunk::<CHUNK>(row_of_piece + col);
                         staging.put_with(&mut wg, col, sums, |_, column, sum| {
                             let at = (column - col) as usize;
-                            gelu(sum + bias[at]) + add[at].to_f32()
+                            (sum + bias[at]).gelu_approx() + add[at].to_f32()
                         });
                         acc = rest;
                         col += CHUNK as u32;

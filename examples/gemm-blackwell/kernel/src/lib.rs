@@ -13,7 +13,6 @@
 
 pub mod dynamic;
 pub mod fused;
-mod gelu;
 pub mod pair;
 pub mod raw;
 
