@@ -34,7 +34,7 @@ pub struct Pattern {
 /// The patterns.
 pub const PATTERNS: &[Pattern] = &[
     Pattern {
-        kernels: &["scale"],
+        kernels: &["scale", "gemm_fused"],
         mutation: Mutation::Relaxed,
         instruction: "mbarrier.arrive.expect_tx.release.cta",
         files: ["full_stage", "full_stage_relaxed", "full_stage_no_bytes"],
@@ -128,7 +128,7 @@ pub const PATTERNS: &[Pattern] = &[
               products alone",
     },
     Pattern {
-        kernels: &["gemm_pair_f32"],
+        kernels: &["gemm_pair_f32", "gemm_fused"],
         mutation: Mutation::LeftOut,
         instruction: "fence.acquire.sync_restrict::shared::cluster",
         files: ["pair_stage_refilled", "pair_stage_refilled_half", "pair_stage_refilled_no_half"],
@@ -138,7 +138,7 @@ pub const PATTERNS: &[Pattern] = &[
               barrier",
     },
     Pattern {
-        kernels: &["gemm_pair_f32"],
+        kernels: &["gemm_pair_f32", "gemm_fused"],
         mutation: Mutation::LeftOut,
         instruction: "fence.acquire.sync_restrict::shared::cluster",
         files: [
@@ -152,7 +152,7 @@ pub const PATTERNS: &[Pattern] = &[
               barrier",
     },
     Pattern {
-        kernels: &["gemm_pair_f32"],
+        kernels: &["gemm_pair_f32", "gemm_fused"],
         mutation: Mutation::Relaxed,
         instruction: "barrier.cluster.arrive.release",
         files: ["pair_deallocation", "pair_deallocation_relaxed", "pair_deallocation_unordered"],

@@ -9,6 +9,7 @@ use baton_builder::{Arch, Backend};
 use baton_host::{Binary, Device, EmulatorOptions, Error, Image, Module};
 use baton_tests::{kernels_by, root};
 use example_common::Outcome;
+use gemm_blackwell::fused::Fused;
 use gemm_blackwell::{Problem, Schedule, Shape};
 use protocols::{Protocol, Size};
 
@@ -36,10 +37,10 @@ static PRODUCTS: LazyLock<[Problem; 2]> = LazyLock::new(|| {
 });
 
 /// The same for a pair, whose tiles are 256 by 256.
-static PRODUCTS_OF_PAIRS: LazyLock<[Problem; 2]> = LazyLock::new(|| {
-    let shapes = [Shape { m: 300, n: 200, k: 448 }, Shape { m: 600, n: 250, k: 64 }];
-    shapes.map(|shape| Problem::new(shape, 1))
-});
+const OF_PAIRS: [Shape; 2] = [Shape { m: 300, n: 200, k: 448 }, Shape { m: 600, n: 250, k: 64 }];
+static PRODUCTS_OF_PAIRS: LazyLock<[Problem; 2]> =
+    LazyLock::new(|| OF_PAIRS.map(|shape| Problem::new(shape, 1)));
+static FUSED: LazyLock<[Fused; 2]> = LazyLock::new(|| OF_PAIRS.map(|shape| Fused::new(shape, 1)));
 
 /// Few CTAs; two CTAs and many rounds; one, and no more elements than threads.
 const SIZES: [Size; 3] = [
@@ -77,6 +78,10 @@ pub fn all() -> Vec<Subject> {
         Subject::new("gemm_pair_f32", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
             let problem = &PRODUCTS_OF_PAIRS[seed as usize % 2];
             problem.run_as::<f32>(device, module, Schedule::Pairs(1)).map(|product| product.outcome)
+        }),
+        Subject::new("gemm_fused", &gemm_blackwell::KERNELS, LONG, |device, module, seed| {
+            let fused = &FUSED[seed as usize % 2];
+            fused.run(device, module, 1).map(|product| product.outcome)
         }),
         Subject::new("gemm", &gemm_hopper::KERNELS, LONG, |device, module, seed| {
             // Two tiles on one CTA: every stage of the ring twice, and a single step.

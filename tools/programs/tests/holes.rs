@@ -30,8 +30,8 @@ const HOLES: &[Hole] = &[
     // The macro of kernels reads the layout of shared memory in a module of its own, where `super` is another.
     Hole {
         file: "src/entry.rs",
-        now: "                        const $crate::macro_support::bytes::<$launched>(),\n                        $(\n",
-        then: "                        const nested::BYTES,\n                        $(\n",
+        now: "                        const $crate::macro_support::bytes::<$launched>(),\n                        const 0 ",
+        then: "                        const nested::BYTES,\n                        const 0 ",
     },
     Hole {
         file: "src/entry.rs",
