@@ -133,7 +133,10 @@ fn mistakes_are_refused_with_their_lines_and_lookalikes_pass() {
     assert!(count(Expected::Refused) >= 64 && count(Expected::Passed) >= 46);
     assert_eq!((count(Expected::Told), count(Expected::RefusedThoughRight)), (1, 2));
 
-    let said = said();
+    // Some of the lookalikes index arrays in memory, of which the builder warns on its own.
+    let (in_memory, said): (Vec<_>, Vec<_>) =
+        said().into_iter().partition(|finding| finding.message.contains(" in local memory"));
+    assert!(in_memory.iter().all(|finding| finding.severity == Severity::Warning));
     let mut wrong = Vec::new();
     for finding in &said {
         if !finding.message.starts_with("rule F4") {
