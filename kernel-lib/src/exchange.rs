@@ -253,7 +253,7 @@ impl<'k, Tag, T: Element + Word32, const N: usize, S: Set> Region<'k, Tag, T, N,
         const {
             crate::require(
                 N == U::THREADS as usize,
-                "`reduce` exchanges one element for each thread: an `Exchange<T, N>` with N the threads of its set",
+                "rule A13: `reduce` exchanges one element for each thread: make it an `Exchange<T, N>` with `N` the threads of its set",
             );
         }
         let of_warp = set.reduce(value, &f);

@@ -296,8 +296,8 @@ impl<'k, Tag, S, const COLS: usize> PairAcc<'_, 'k, Tag, S, COLS> {
         T: SameSet<S> + SameSet<SA> + SameSet<SB> + SingleThread,
         ByA: DrainsLike<ByPairMma>,
         ByB: DrainsLike<ByPairMma>,
-        A: Matrix<ROWS, K, Element: MmaTimes<B::Element>>,
-        B: Matrix<HALF, K>,
+        A: Matrix<ROWS, K, Element: MmaElement>,
+        B: Matrix<HALF, K, Element: MmaTimes<A::Element>>,
     {
         let _ = thread;
         let idesc = const { pair_instruction::<A::Element>(HALF, COLS) };

@@ -22,7 +22,7 @@ use crate::token::{
     Brand, FourWarps, Marks, SameSet, Set, SingleThread, StaysWithItsThreads, WARP, sealed,
 };
 
-use super::{First, MmaTimes, Operands, instruction, multiply};
+use super::{First, MmaElement, MmaTimes, Operands, instruction, multiply};
 
 /// One accumulator, held by one side, in a state of [`crate::path`]; `V` holds the registers of a load under way.
 ///
@@ -123,8 +123,9 @@ impl<'k, Tag, S, State, const ROWS: usize, const COLS: usize, V>
         State: MatrixWritable,
         ByA: DrainsLike<ByMma>,
         ByB: DrainsLike<ByMma>,
-        A: First<ROWS, K, Element: MmaTimes<B::Element>>,
-        B: Matrix<COLS, K>,
+        A: First<ROWS, K, Element: MmaElement>,
+        // Of B, which is known after A: else the compiler takes B's elements for A's, and says no more than that they differ.
+        B: Matrix<COLS, K, Element: MmaTimes<A::Element>>,
     {
         let _ = thread;
         let idesc = const { instruction::<A::Element>(ROWS, COLS) };

@@ -21,14 +21,14 @@ impl MmaElement for bf16 {
     const FORMAT: u32 = 1;
 }
 
-/// Element types that `tcgen05.mma` multiplies by elements of `B`.
+/// Element types by which `tcgen05.mma` multiplies elements of `A`.
 #[diagnostic::on_unimplemented(
-    message = "`tcgen05.mma` does not multiply `{Self}` by `{B}`",
+    message = "`tcgen05.mma` does not multiply `{A}` by `{Self}`",
     label = "types do not fit",
     note = "rule D14: `kind::f16` multiplies bf16 by bf16 and f16 by f16 (PTX ISA 9.7.16.2)",
     note = "give both operands one of these types"
 )]
-pub trait MmaTimes<B: Element>: MmaElement {}
+pub trait MmaTimes<A: Element>: MmaElement {}
 #[diagnostic::do_not_recommend]
 impl<E: MmaElement> MmaTimes<E> for E {}
 

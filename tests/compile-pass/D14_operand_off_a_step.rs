@@ -1,0 +1,16 @@
+//! An operand of 32 columns in tensor memory.
+
+use baton::prelude::*;
+use baton::tensor_stages::TensorStages;
+
+baton::shared! { pub struct Smem in smem { p: TensorStages<2, bf16, 32> } }
+
+#[baton::kernel(threads = 128)]
+fn nothing(cta: Cta<'_, Smem, 128>) -> Exit<'_> {
+    let (cta, smem::Parts { p, .. }) = cta.claim();
+    let mut joined = cta.join();
+    let closed = p.dealloc(&mut joined);
+    joined.exit((closed,))
+}
+
+fn main() {}
