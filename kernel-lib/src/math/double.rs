@@ -140,30 +140,7 @@ impl Math for f64 {
             Math::max(self, other)
         }
     }
-    #[inline(always)]
-    fn saturate(self) -> Self {
-        instruction!(
-            "cvt.sat.f64.f64 {}, {};",
-            (reg64 self) -> reg64 f64,
-            if self > 0.0 { f64::min(self, 1.0) } else { 0.0 }
-        )
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        instruction!("cvt.rmi.f64.f64 {}, {};", (reg64 self) -> reg64 f64, f64::floor(self))
-    }
-    #[inline(always)]
-    fn ceil(self) -> Self {
-        instruction!("cvt.rpi.f64.f64 {}, {};", (reg64 self) -> reg64 f64, f64::ceil(self))
-    }
-    #[inline(always)]
-    fn trunc(self) -> Self {
-        instruction!("cvt.rzi.f64.f64 {}, {};", (reg64 self) -> reg64 f64, f64::trunc(self))
-    }
-    #[inline(always)]
-    fn round_ties_even(self) -> Self {
-        instruction!("cvt.rni.f64.f64 {}, {};", (reg64 self) -> reg64 f64, f64::round_ties_even(self))
-    }
+    cuts!(f64, reg64, "f64");
     #[inline(always)]
     fn exp(self) -> Self {
         exp(self)

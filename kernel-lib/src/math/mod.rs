@@ -54,6 +54,31 @@ macro_rules! instruction {
     }};
 }
 
+/// What `cvt` cuts of a float, in both widths: to 0 and 1, and to integers.
+macro_rules! cuts {
+    ($float:ident, $class:ident, $ty:literal) => {
+        #[inline(always)]
+        fn saturate(self) -> Self {
+            instruction!(
+                concat!("cvt.sat.", $ty, ".", $ty, " {}, {};"),
+                ($class self) -> $class $float,
+                if self > 0.0 { $float::min(self, 1.0) } else { 0.0 }
+            )
+        }
+        cuts!($float, $class, $ty: floor ".rmi.", ceil ".rpi.", trunc ".rzi.", round_ties_even ".rni.");
+    };
+    ($float:ident, $class:ident, $ty:literal: $($name:ident $mode:literal),*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            instruction!(
+                concat!("cvt", $mode, $ty, ".", $ty, " {}, {};"),
+                ($class self) -> $class $float,
+                $float::$name(self)
+            )
+        }
+    )*};
+}
+
 mod approx;
 mod convert;
 mod dot;

@@ -313,30 +313,7 @@ impl Math for f32 {
             -least(-self, -other, |_, _| f32::NAN)
         )
     }
-    #[inline(always)]
-    fn saturate(self) -> Self {
-        instruction!(
-            "cvt.sat.f32.f32 {}, {};",
-            (reg32 self) -> reg32 f32,
-            if self > 0.0 { f32::min(self, 1.0) } else { 0.0 }
-        )
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        instruction!("cvt.rmi.f32.f32 {}, {};", (reg32 self) -> reg32 f32, f32::floor(self))
-    }
-    #[inline(always)]
-    fn ceil(self) -> Self {
-        instruction!("cvt.rpi.f32.f32 {}, {};", (reg32 self) -> reg32 f32, f32::ceil(self))
-    }
-    #[inline(always)]
-    fn trunc(self) -> Self {
-        instruction!("cvt.rzi.f32.f32 {}, {};", (reg32 self) -> reg32 f32, f32::trunc(self))
-    }
-    #[inline(always)]
-    fn round_ties_even(self) -> Self {
-        instruction!("cvt.rni.f32.f32 {}, {};", (reg32 self) -> reg32 f32, f32::round_ties_even(self))
-    }
+    cuts!(f32, reg32, "f32");
     #[inline(always)]
     fn exp(self) -> Self {
         exp(self)
